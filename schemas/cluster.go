@@ -22,6 +22,13 @@ type ClusterMember struct {
 	DiskFree      U64     `json:"disk_free"` // bytes
 	Peer          string  `json:"peer"`
 	Follow        string  `json:"follow"`
+
+	// Behind is how many groups of the log it has not applied that the leader has; null if one of the two
+	// does not answer.
+	Behind *U64 `json:"behind"`
+	// HistorySinceSeq is the seq after which its history is whole, 0 for all of it; null if it has no
+	// mirror, or has not opened it yet.
+	HistorySinceSeq *U64 `json:"history_since_seq"`
 }
 
 // AddMember is `POST /admin/cluster/members`.
@@ -35,6 +42,12 @@ type AddMember struct {
 type MemberPath struct {
 	Name string `json:"name" in:"path" minLength:"1" maxLength:"32"`
 	AuditReason
+}
+
+// RemoveMember is `DELETE /admin/cluster/members/{name}`.
+type RemoveMember struct {
+	MemberPath
+	LoseHistory bool `json:"lose_history,omitempty" in:"query" doc:"Remove it although no other member has as much of the history"`
 }
 
 // MoveLeader is `POST /admin/cluster/leader`.

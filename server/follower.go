@@ -90,6 +90,7 @@ func (v *Venue) reportToNodes() {
 		status, _ := v.engine.MemberStatus()
 		_, number, _ := v.engine.Members()
 		r := cluster.Report{State: status.State.String(), Seq: v.engine.Seq(), DiskFree: v.engine.FreeBytes(), AppliedGroup: number, Revision: uint32(core.RevisionNewest), MemberURL: v.urlForNodes()}
+		r.History = v.historyReport()
 		if seq, hash, ok := v.engine.Attested(); ok {
 			r.AttestedSeq, r.StateHash = seq, hex.EncodeToString(hash[:])
 		}

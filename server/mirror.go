@@ -1,13 +1,19 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"duplex/core/engine"
+	"duplex/core/history"
 	"duplex/core/mirror"
 	"duplex/core/view"
+	"duplex/server/cluster"
 )
 
 // MirrorOptions returns the options of the mirror of a data folder, which Options.Mirror names. ok is
@@ -36,6 +42,9 @@ func (v *Venue) newMirror(e *engine.Options) error {
 	}
 	o.Journal, o.HoldBytes, o.Logf = v.keys.journal(), v.options.MirrorHold, e.Logf
 	o.Copied = v.options.Follow != nil
+	if v.options.Follow != nil || v.options.Cluster != nil {
+		o.Others = otherMirrors{v}
+	}
 	o.Busy = func() bool { return v.engine.QueueDepth() > 0 }
 	v.mirror = mirror.New(o)
 	e.Hold = v.mirror.Hold
@@ -55,5 +64,82 @@ func (v *Venue) startMirror() error {
 		return &OptionError{"Mirror", errors.New("the log of this venue cannot be read by a mirror")}
 	}
 	v.mirror.Start(l)
+	if n := v.nodes(); n != nil {
+		n.SetHistory(http.HandlerFunc(v.serveOlderRows))
+	}
 	return nil
+}
+
+// historyReport is what this node tells the others about its history.
+func (v *Venue) historyReport() cluster.History {
+	if v.mirror == nil {
+		return cluster.History{State: cluster.HistoryOff}
+	}
+	since, ok := v.mirror.Since()
+	switch {
+	case !ok:
+		return cluster.History{State: cluster.HistoryOpening}
+	case !v.mirror.Complete():
+		return cluster.History{State: cluster.HistoryBehind, Since: since}
+	}
+	return cluster.History{State: cluster.HistoryComplete, Since: since}
+}
+
+// nodes are the other nodes of a cluster.
+type nodes interface {
+	SetHistory(h http.Handler)
+	Histories(ctx context.Context) (of map[string]cluster.History, all bool)
+	ReadHistory(ctx context.Context, node, query string) ([]byte, error)
+}
+
+// nodes returns the other nodes; nil on a single machine.
+func (v *Venue) nodes() nodes {
+	switch {
+	case v.cluster != nil:
+		return v.cluster
+	case v.follower != nil:
+		return v.follower
+	}
+	return nil
+}
+
+// otherMirrors are the mirrors of the other nodes.
+type otherMirrors struct{ v *Venue }
+
+var _ mirror.Others = otherMirrors{}
+
+// Spans implements mirror.Others.
+func (o otherMirrors) Spans(ctx context.Context) (spans map[string]mirror.Span, all bool) {
+	of, all := o.v.nodes().Histories(ctx)
+	spans = map[string]mirror.Span{}
+	for node, h := range of {
+		spans[node] = mirror.Span{Since: h.Since, Complete: h.State == cluster.HistoryComplete}
+	}
+	return spans, all
+}
+
+// OlderRows implements mirror.Others.
+func (o otherMirrors) OlderRows(ctx context.Context, node string, key mirror.OlderRowsKey) ([]byte, error) {
+	q := url.Values{"below": {strconv.FormatUint(key.Below, 10)}, "table": {key.Table}, "after": {key.After}}
+	return o.v.nodes().ReadHistory(ctx, node, q.Encode())
+}
+
+// serveOlderRows answers OlderRows of another node.
+func (v *Venue) serveOlderRows(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	below, err := strconv.ParseUint(q.Get("below"), 10, 64)
+	if err != nil {
+		http.Error(w, "below: a seq", http.StatusBadRequest)
+		return
+	}
+	b, err := v.mirror.OlderRows(r.Context(), mirror.OlderRowsKey{Below: below, Table: q.Get("table"), After: q.Get("after")})
+	switch {
+	case errors.Is(err, history.ErrUnavailable):
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	default:
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(b) // the node that asked is gone
+	}
 }

@@ -20,6 +20,7 @@ import (
 type History interface {
 	Position() (seq uint64, at journal.Position)
 	Since() (seq uint64, ok bool)
+	Complete() bool // no other node has rows from before Since
 	Lag() time.Duration
 
 	Fills(ctx context.Context, u core.UserID, from uint64, limit int, f history.FillFilter) ([]history.Numbered[view.Fill], error)
@@ -214,14 +215,17 @@ func (p *deepPage[R, W]) merge(older []R, inMemory map[uint64]bool) {
 }
 
 // readHistory calls read, which reads the mirror, after it has made sure that the mirror need not be
-// waited for, and has taken its tokens. An error of read is history_behind. Without a mirror it does
-// nothing.
+// waited for, and has taken its tokens. An error of read is history_behind, and so is every read while
+// another node has older rows, which it could need. Without a mirror it does nothing.
 func (v *Venue) readHistory(caller Caller, until func() time.Duration, read func() error) error {
 	if v.History == nil {
 		return nil
 	}
 	if wait := until(); wait > 0 {
 		return historyBehind(wait)
+	}
+	if !v.History.Complete() {
+		return historyBehind(mirrorRetry)
 	}
 	if err := caller.chargeDeepRead(); err != nil {
 		return err

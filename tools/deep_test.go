@@ -19,9 +19,11 @@ import (
 // mirrorAt is a mirror that has every row up to a seq.
 type mirrorAt struct {
 	History
-	seq uint64
+	seq   uint64
+	lacks bool // another node has older rows
 }
 
+func (m mirrorAt) Complete() bool                       { return !m.lacks }
 func (m mirrorAt) Position() (uint64, journal.Position) { return m.seq, journal.Position{} }
 func (m mirrorAt) Lag() time.Duration                   { return 70 * time.Millisecond }
 
@@ -125,9 +127,10 @@ func TestDeepPageErrors(t *testing.T) {
 		err  error
 	}
 	// read reads a page of 100 of the rows 8 and 7 of memory and 6 of the mirror, which has every row up to seq 10.
+	lacks := false
 	read := func(cursor string, newest, seq uint64, size int, from error) (got deepRead) {
 		list := deepList[uint64, uint64]{keep: KeepAll[uint64], show: identity, at: identity, mirror: func(context.Context, uint64, int) ([]uint64, error) { return []uint64{6}, from }}
-		v := &Venue{History: mirrorAt{seq: 10}}
+		v := &Venue{History: mirrorAt{seq: 10, lacks: lacks}}
 		v.cursorVenue.Store(1)
 		p, err := list.open(v, caller, "list", &schemas.ListFills{Page: schemas.Page{Cursor: cursor, Limit: schemas.Ptr(schemas.Int(size))}})
 		if err != nil {
@@ -167,6 +170,12 @@ func TestDeepPageErrors(t *testing.T) {
 	check("the next page when it answers", read(page.next, 6, 10, 100, nil), []uint64{6}, false, "", 1)
 	check("a row that memory has among those it released", read("", 7, 12, 100, nil), []uint64{8}, true, "", 0)
 	check("only such rows", read("", 8, 12, 100, nil), nil, false, "history_behind", 0)
+	lacks = true
+	check("a page of memory where another node has older rows", read("", 0, 0, 100, nil), []uint64{8, 7}, false, "", 0)
+	page = read("", 6, 10, 100, nil)
+	check("a page of both there", page, []uint64{8, 7}, true, "", 0)
+	check("the next page there", read(page.next, 6, 10, 100, nil), nil, false, "history_behind", 0)
+	lacks = false
 	refuse = NewError("rate_limited")
 	check("without tokens", read("", 6, 10, 100, nil), nil, false, "rate_limited", 1)
 }

@@ -28,8 +28,8 @@ func (l *lane) addMember(ctx context.Context, c *gate.Call, in *schemas.AddMembe
 	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Add(ctx, list[0]) })
 }
 
-func (l *lane) removeMember(ctx context.Context, c *gate.Call, in *schemas.MemberPath) (schemas.ClusterStatus, error) {
-	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Remove(ctx, in.Name) })
+func (l *lane) removeMember(ctx context.Context, c *gate.Call, in *schemas.RemoveMember) (schemas.ClusterStatus, error) {
+	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Remove(ctx, in.Name, in.LoseHistory) })
 }
 
 func (l *lane) promoteMember(ctx context.Context, c *gate.Call, in *schemas.MemberPath) (schemas.ClusterStatus, error) {

@@ -65,6 +65,9 @@ func (l *lane) health() health {
 	if l.Venue.Engine.DiskNearlyFull() && !slices.Contains(h.Reasons, "disk_full") {
 		h.Warnings = append(h.Warnings, "disk_full")
 	}
+	if l.Options.Mirror != nil && !l.Options.Mirror.Complete() {
+		h.Warnings = append(h.Warnings, "history_behind")
+	}
 	if fresh := l.checkFeeds(&h); !fresh {
 		h.Reasons = append(h.Reasons, "oracle_stale")
 	}

@@ -16,12 +16,18 @@ type Mirror interface {
 	Stats() history.Stats
 	Err() error     // why it has stopped for good, or nil
 	Released() bool // whether the journal was trimmed although the mirror had not read it
+	Since() (seq uint64, ok bool)
+	Writer() bool   // it writes its database, and no other node
+	Complete() bool // no other node has rows from before Since
 }
 
 var (
 	mirrorSeq     = gauge("mirror_seq", "Sequence number of the last command whose rows are in the mirror")
 	mirrorLagSeq  = gauge("mirror_lag_seq", "Commands whose rows are not in the mirror yet")
 	mirrorLag     = gauge("mirror_lag_seconds", "Age, by the stamps of the journal, of the first group that is not in the mirror yet")
+	mirrorSince   = gauge("mirror_since_seq", "Sequence number after which the history of this node is whole; 0 for all of it")
+	mirrorLacks   = gauge("mirror_history_behind", "1 while another node may know more of the history, so that lists which could need that are history_behind")
+	mirrorWriter  = gauge("mirror_writer", "1 if this node writes the mirror's database, 0 if it is not open or another node writes it")
 	mirrorRows    = counter("mirror_rows_total", "Rows written to the mirror", "table")
 	mirrorErrors  = counter("mirror_errors_total", "Failed attempts to open the mirror's database or to write to it")
 	mirrorHeld    = gauge("mirror_held_bytes", "Bytes of the journal that were kept for the mirror alone when it was trimmed last")
@@ -45,6 +51,11 @@ func (g collector) collectMirror(put emit, out chan<- prometheus.Metric) {
 	put(mirrorSeq, float64(seq))
 	put(mirrorLagSeq, float64(max(last, seq)-seq))
 	put(mirrorLag, g.Mirror.Lag().Seconds())
+	put(mirrorWriter, boolGauge(g.Mirror.Writer()))
+	if since, ok := g.Mirror.Since(); ok {
+		put(mirrorSince, float64(since))
+		put(mirrorLacks, boolGauge(!g.Mirror.Complete()))
+	}
 	for table, n := range s.Rows {
 		put(mirrorRows, float64(n), table)
 	}

@@ -26,6 +26,7 @@ import (
 //	GET /v1/status        Status, as JSON
 //	GET /v1/clock         {"clock": ns}
 //	GET /v1/snapshot      the newest snapshot file; 404 if there is none
+//	GET /v1/history       rows of the mirror, see mirror.OlderRows; 503 if there is none
 //	POST /v1/defrag       of a member: writes etcd's database anew; Defragmented, as JSON
 //	GET /v1/log?from=N    the groups from number N on, then each new one, as frames;
 //	                      &follower=NAME counts against the followers of this node
@@ -68,6 +69,7 @@ type node interface {
 type followPort struct {
 	node      node
 	mux       *http.ServeMux
+	history   historyHandler
 	server    *http.Server
 	followers int64         // most streams to followers
 	timeout   time.Duration // for what one write sends
@@ -89,6 +91,7 @@ func newFollowPort(ctx context.Context, n node, address string, o *Options) (*fo
 	})
 	mux.HandleFunc("GET /v1/snapshot", p.serveSnapshot)
 	mux.HandleFunc("GET /v1/log", p.serveLog)
+	mux.Handle("GET "+historyPath, &p.history)
 	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: timeouts.Of(5 * time.Second), BaseContext: func(net.Listener) context.Context { return ctx }}
 	if o.Cert != "" {
 		var err error

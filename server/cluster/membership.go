@@ -67,8 +67,9 @@ func (c *Cluster) forget(ctx context.Context, name string) error {
 	})
 }
 
-// Remove removes a member for good. The leader removes itself last: it gives the lead away first.
-func (c *Cluster) Remove(ctx context.Context, name string) error {
+// Remove removes a member for good. The leader removes itself last: it gives the lead away first. One that
+// may know more of the history than every other member is refused unless loseHistory is set.
+func (c *Cluster) Remove(ctx context.Context, name string, loseHistory bool) error {
 	m := c.config.Load().named(name)
 	if m == nil {
 		return refused("%s is not a member", name)
@@ -79,6 +80,11 @@ func (c *Cluster) Remove(ctx context.Context, name string) error {
 	c.lookNow()
 	if err := c.mayChange(change{leaves: m.Node}); err != nil {
 		return err
+	}
+	if !loseHistory {
+		if err := c.loses(m, c.Status().History); err != nil {
+			return err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
@@ -263,11 +269,20 @@ func (c *Cluster) Overview() schemas.ClusterStatus {
 		if up {
 			o.State, o.Number, o.Seq, o.AttestedSeq, o.StateHash = s.State, schemas.U64(s.Number), schemas.U64(s.Seq), schemas.U64(s.AttestedSeq), s.StateHash
 			o.Version, o.DiskFree, o.ClockOffsetMs = s.Version, schemas.U64(s.DiskFree), float64(heard[m.Node].offset.Microseconds())/1000
+			if s.History.known() {
+				o.HistorySinceSeq = schemas.Ptr(schemas.U64(s.History.Since))
+			}
 		}
 		if m.Node == v.leader {
 			o.Role = roleLeader
 		}
 		out.Members = append(out.Members, o)
+	}
+	lead := slices.IndexFunc(out.Members, func(m schemas.ClusterMember) bool { return m.Role == roleLeader && m.State != StateDown })
+	for i := range out.Members {
+		if m := &out.Members[i]; lead >= 0 && m.State != StateDown {
+			m.Behind = schemas.Ptr(max(out.Members[lead].Number, m.Number) - m.Number)
+		}
 	}
 	return out
 }

@@ -31,7 +31,7 @@ func TestAddBesideADeadVoter(t *testing.T) {
 	}
 	for refusal, try := range map[string]func() error{
 		"one change at a time":           func() error { return c.Add(t.Context(), Address{Name: "e", Peer: newHost() + ":7000"}) },
-		"only 1 of 2 voters would be up": func() error { return c.Remove(t.Context(), "b") },
+		"only 1 of 2 voters would be up": func() error { return c.Remove(t.Context(), "b", true) },
 		"d is not up":                    func() error { return c.Promote(t.Context(), "d") },
 	} {
 		await(t, "a refusal with: "+refusal, func() bool { // another one while b does not answer
@@ -39,13 +39,13 @@ func TestAddBesideADeadVoter(t *testing.T) {
 			return errors.Is(err, ErrRefused) && strings.Contains(err.Error(), refusal)
 		})
 	}
-	await(t, "remove of the dead voter", func() bool { return c.Remove(t.Context(), "c") == nil })
+	await(t, "remove of the dead voter", func() bool { return c.Remove(t.Context(), "c", true) == nil })
 	for s := c.Overview(); len(s.Members) != 3; s = c.Overview() {
 		if t.Context().Err() != nil {
 			t.Fatalf("%+v", s)
 		}
 	}
-	await(t, "remove of what was added", func() bool { return c.Remove(t.Context(), "d") == nil })
+	await(t, "remove of what was added", func() bool { return c.Remove(t.Context(), "d", true) == nil })
 }
 
 // TestLearnerStartsWithTheNewMembers checks that a member without a vote which was away while another one
@@ -67,7 +67,7 @@ func TestLearnerStartsWithTheNewMembers(t *testing.T) {
 	r.options, r.clusters = append(r.options, o), append(r.clusters, nil)
 	r.start(3)
 	r.stop(3)
-	await(t, "c is removed", func() bool { return c.Remove(t.Context(), "c") == nil })
+	await(t, "c is removed", func() bool { return c.Remove(t.Context(), "c", true) == nil })
 	const caughtUpByEntries = 6000 // etcd sends a snapshot to a member that lacks more than 5,000
 	body := make([]byte, 8<<10)    // of some size, so that it takes a moment
 	for first := uint64(1); first <= caughtUpByEntries; first += 100 {

@@ -53,15 +53,16 @@ const (
 
 // Report is the part of a Status that the engine knows.
 type Report struct {
-	State        string `json:"state"`
-	Seq          uint64 `json:"seq"`
-	AttestedSeq  uint64 `json:"attested_seq"`
-	StateHash    string `json:"state_hash"` // at AttestedSeq
-	Version      string `json:"version"`
-	MemberURL    string `json:"member_url,omitempty"` // base URL of the API of a member
-	DiskFree     uint64 `json:"disk_free"`
-	Revision     uint32 `json:"revision"` // newest revision of the rules that this version of dx knows
-	AppliedGroup uint64 `json:"-"`
+	State        string  `json:"state"`
+	Seq          uint64  `json:"seq"`
+	AttestedSeq  uint64  `json:"attested_seq"`
+	StateHash    string  `json:"state_hash"` // at AttestedSeq
+	Version      string  `json:"version"`
+	MemberURL    string  `json:"member_url,omitempty"` // base URL of the API of a member
+	DiskFree     uint64  `json:"disk_free"`
+	Revision     uint32  `json:"revision"` // newest revision of the rules that this version of dx knows
+	History      History `json:"history,omitzero"`
+	AppliedGroup uint64  `json:"-"`
 }
 
 // SetReport sets the function that tells about the engine.

@@ -13,6 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 	"duplex/server/cluster"
@@ -42,7 +44,10 @@ type (
 		operatorFlags
 		Member string `arg:"" help:"NAME=HOST:PORT, with the address of its peer port."`
 	}
-	clusterRemove  struct{ memberArg }
+	clusterRemove struct {
+		memberArg
+		LoseHistory bool `help:"Remove it although no other member that is up has as much of the history."`
+	}
 	clusterPromote struct{ memberArg }
 	clusterLead    struct{ memberArg }
 	clusterDefrag  struct{ operatorFlags }
@@ -102,11 +107,30 @@ func ReadCluster(ctx context.Context, base, token string) (s schemas.ClusterStat
 func printCluster(out io.Writer, s *schemas.ClusterStatus) error {
 	fmt.Fprintf(out, "cluster %s, leader %s\n\n", s.ClusterID, cmp.Or(s.Leader, "none"))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "node\trole\tstate\tseq\tgroup\tattested\tclock ms\tdisk free\tversion\tpeer")
+	fmt.Fprintln(w, "node\trole\tstate\tseq\tgroup\tbehind\tattested\thistory\tclock ms\tdisk free\tversion\tpeer")
 	for _, m := range s.Members {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%+.1f\t%d GB\t%s\t%s\n", m.Node, m.Role, m.State, m.Seq, m.Number, m.AttestedSeq, m.ClockOffsetMs, m.DiskFree/1e9, m.Version, m.Peer)
+		behind, attested := "-", "-"
+		if m.Behind != nil {
+			behind = fmt.Sprint(*m.Behind)
+		}
+		if m.StateHash != "" {
+			attested = fmt.Sprint(m.AttestedSeq)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%+.1f\t%s\t%s\t%s\n", m.Node, m.Role, m.State, m.Seq, m.Number, behind, attested, historyOf(&m), m.ClockOffsetMs, humanize.Bytes(uint64(m.DiskFree)), m.Version, m.Peer)
 	}
 	return w.Flush()
+}
+
+// historyOf says how much of the history a member knows.
+func historyOf(m *schemas.ClusterMember) string {
+	switch since := m.HistorySinceSeq; {
+	case since == nil:
+		return "-"
+	case *since == 0:
+		return "all"
+	default:
+		return fmt.Sprint("after ", *since)
+	}
 }
 
 // checkCluster returns an error if something is wrong: no leader, a member that does not serve, or
@@ -179,7 +203,11 @@ func (c *clusterAdd) Run(ctx context.Context, out io.Writer) error {
 }
 
 func (c *clusterRemove) Run(ctx context.Context, out io.Writer) error {
-	return c.request(ctx, out, "DELETE", "/cluster/members/"+url.PathEscape(c.Name), c.auditReason())
+	path := "/cluster/members/" + url.PathEscape(c.Name)
+	if c.LoseHistory {
+		path += "?lose_history=true"
+	}
+	return c.request(ctx, out, "DELETE", path, c.auditReason())
 }
 
 func (c *clusterPromote) Run(ctx context.Context, out io.Writer) error {

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"duplex/client"
+	"duplex/schemas"
+)
+
+// TestClusterHistory replaces the members one by one, after etcd and the archives have forgotten the
+// beginning, until no original one is left, and starts a follower with nothing. Each new node says that it
+// knows less, and then has every row that the original ones have: of each order, fill, change of cash and
+// deposit that was answered (docs/rules/history.md#history-of-a-node).
+func TestClusterHistory(t *testing.T) {
+	skipUnlessLong(t)
+	c := startCluster(t, append([]string{"--mirror", "sqlite"}, loadRates...)...)
+	l := c.load()
+	l.answered(12_000)
+	l.stop()
+	for i := range 3 { // each writes a snapshot when it stops, with which a new node begins
+		c.terminate(i)
+		c.start(i)
+		c.waitServing(i)
+	}
+	c.accepted(0, "cluster", "defrag")
+	want := l.histories(c.url(0, 8080))
+	for name, rows := range want {
+		if strings.Contains(name, "/ledger") && len(rows) <= 200 {
+			t.Errorf("%s has %d rows, not more than memory keeps", name, len(rows))
+		}
+	}
+
+	f := c.follow()
+	f.args = []string{"--mirror", "sqlite"}
+	f.start(1, 2)
+	f.waitState("serving")
+	l.sameHistories("a follower from nothing", f.url(8080), want)
+
+	c.members = append(c.members, &memberProcess{removed: true}, &memberProcess{removed: true})
+	for k, replaced := range []struct{ old, by int }{{0, 3}, {1, 4}, {2, 0}} {
+		asked := []int{1, 2, 3}[k]
+		name := memberNames[replaced.by]
+		c.kill(replaced.old)
+		c.accepted(asked, "cluster", "add", name+"="+c.address(replaced.by, 7000))
+		if err := os.RemoveAll(c.data(replaced.by)); err != nil {
+			t.Fatal(err)
+		}
+		c.members[replaced.by] = &memberProcess{}
+		c.start(replaced.by, "--join")
+		c.waitStatus(asked, name+" with every group", func(s schemas.ClusterStatus, _ error) bool {
+			m := memberOf(s, name)
+			return m.Number > 0 && m.Behind != nil && *m.Behind == 0
+		})
+		c.accepted(asked, "cluster", "remove", memberNames[replaced.old])
+		c.members[replaced.old].removed = true
+		c.waitServing(replaced.by)
+		l.sameHistories("the member "+name, c.url(replaced.by, 8080), want)
+		c.waitStatus(asked, "the whole history on "+name, func(s schemas.ClusterStatus, err error) bool {
+			m := memberOf(s, name)
+			return err == nil && m.HistorySinceSeq != nil && *m.HistorySinceSeq == 0
+		})
+		if replaced.by == 0 {
+			c.members[0].removed = false
+		}
+	}
+	for _, tr := range l.traders {
+		at := c.as(c.url(3, 8080), schemas.NewKey{APIKey: tr.key.APIKey, Secret: tr.key.Secret})
+		for id, order := range tr.orders {
+			if order == 0 || id%20 != 0 { // a read from the mirror costs 5 tokens
+				continue
+			}
+			var got schemas.OrderRead
+			err := untilRead(func() error {
+				return at.Do(t.Context(), "GET", "/v1/portfolio/orders/{order_id}", schemas.GetOrder{OrderID: order}, &got)
+			})
+			if err != nil || uint64(got.Order.ClientOrderID) != id {
+				t.Errorf("order %d of account %d: %+v %v", order, tr.user, got, err)
+			}
+		}
+	}
+}
+
+// terminate ends a member as an operator does.
+func (c *clusterTrial) terminate(i int) {
+	c.Helper()
+	c.signal(i, syscall.SIGTERM)
+	if err := <-c.members[i].done; err != nil {
+		c.Fatalf("%s: %v\n%s", memberNames[i], err, c.members[i].logs)
+	}
+	c.members[i].cmd = nil
+}
+
+// listsOfAnAccount are the lists that the mirror continues, and the names of their rows.
+var listsOfAnAccount = map[string]string{
+	"/v1/portfolio/orders": "orders", "/v1/portfolio/fills": "fills", "/v1/portfolio/ledger": "ledger", "/v1/portfolio/settlements": "settlements",
+	"/v1/portfolio/rounds": "rounds", "/v1/deposits": "deposits",
+}
+
+// histories reads all lists of all traders to their ends, by trader and path.
+func (l *workload) histories(base string) map[string][]string {
+	l.c.Helper()
+	out := map[string][]string{}
+	for _, t := range l.traders {
+		at := l.c.as(base, schemas.NewKey{APIKey: t.key.APIKey, Secret: t.key.Secret})
+		for path, name := range listsOfAnAccount {
+			rows, err := readToTheEnd(l.c.Context(), at, path, name)
+			if err != nil {
+				l.c.Fatalf("%s on %s: %v", path, base, err)
+			}
+			out[fmt.Sprint(t.user, path)] = rows
+		}
+	}
+	return out
+}
+
+// untilRead reads again while the node says that it lacks something, or that too much was read.
+func untilRead(read func() error) error {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		err := read()
+		failed := (*client.Error)(nil)
+		if !errors.As(err, &failed) || failed.Code != "history_behind" && failed.Code != "rate_limited" || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// readToTheEnd reads a list in pages.
+func readToTheEnd(ctx context.Context, at *client.Client, path, name string) (rows []string, err error) {
+	cursor := ""
+	for {
+		var page map[string]json.RawMessage
+		err := untilRead(func() error {
+			return at.Do(ctx, "GET", path, schemas.Page{Limit: schemas.Ptr(schemas.Int(1000)), Cursor: cursor}, &page)
+		})
+		if err != nil {
+			return rows, err
+		}
+		var list []json.RawMessage
+		if err := errors.Join(json.Unmarshal(page[name], &list), json.Unmarshal(page["cursor"], &cursor)); err != nil {
+			return rows, fmt.Errorf("%v: %w", page, err)
+		}
+		for _, row := range list {
+			rows = append(rows, string(row))
+		}
+		if cursor == "" {
+			return rows, nil
+		}
+	}
+}
+
+// sameHistories compares all lists of a node with those of an original member, from before.
+func (l *workload) sameHistories(node, base string, want map[string][]string) {
+	l.c.Helper()
+	for name, got := range l.histories(base) {
+		if !slices.Equal(got, want[name]) {
+			l.c.Errorf("%s: %s has %d rows, the original members have %d; or others", node, name, len(got), len(want[name]))
+		}
+	}
+}
