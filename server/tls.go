@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 
 	"duplex/internal/address"
+	"duplex/internal/certificate"
 	"duplex/lanes/gate"
 )
 
@@ -27,7 +27,7 @@ import (
 // issues certificates by ACME. The zero value is none.
 type TLS struct {
 	// Cert and Key are PEM files: the certificate with its chain, and its private key. They
-	// are read again when they change. While the new pair does not load, the old one stays.
+	// are read again when they change. While the new pair does not fit, the old one stays.
 	Cert, Key string
 
 	// ACMEDomains are the names for which certificates are ordered, the first time that a
@@ -80,12 +80,12 @@ func (v *Venue) startTLS(acmePlaces int) error {
 	t := &v.options.TLS
 	switch {
 	case t.Cert != "":
-		c := &certificateFiles{cert: t.Cert, key: t.Key, now: time.Now, log: v.options.Log}
-		if err := c.load(); err != nil {
+		c := &certificate.Files{Cert: t.Cert, Key: t.Key, Log: v.options.Log}
+		if err := c.Look(); err != nil {
 			return &OptionError{"TLS.Cert", err}
 		}
-		v.certificates = &tls.Config{GetCertificate: c.get}
-		v.certificateEnd = c.notAfter
+		v.certificates = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &c.Recent(checkInterval).Pair, nil }}
+		v.certificateEnd = func() time.Time { return c.Current().End() }
 	case len(t.ACMEDomains) > 0:
 		return v.startACME(acmePlaces)
 	}
@@ -127,89 +127,9 @@ func (v *Venue) startACME(places int) error {
 	return nil
 }
 
-// checkInterval is the least time between two looks at the files of a certificate.
+// checkInterval is the least time between two looks at the files of a certificate. The venue looks at them
+// during a handshake, so that no file is watched while nobody connects.
 const checkInterval = time.Second
-
-// certificateFiles is a certificate in two files that may be replaced while the venue runs.
-// It looks at them during a handshake, so that no file is watched while nobody connects. It
-// is safe for concurrent use.
-type certificateFiles struct {
-	cert, key string
-	now       func() time.Time
-	log       *slog.Logger
-
-	mu      sync.Mutex
-	current *tls.Certificate
-	checked time.Time
-	seen    [2]fileVersion // of the files that were last read, also if they did not load
-}
-
-// fileVersion changes when a file is replaced or written.
-type fileVersion struct {
-	modified time.Time
-	size     int64
-}
-
-func versionOf(path string) (fileVersion, error) {
-	s, err := os.Stat(path)
-	if err != nil {
-		return fileVersion{}, err
-	}
-	return fileVersion{s.ModTime(), s.Size()}, nil
-}
-
-// get implements tls.Config.GetCertificate.
-func (c *certificateFiles) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := c.now(); now.Sub(c.checked) >= checkInterval {
-		c.checked = now
-		if err := c.reload(); err != nil {
-			c.log.Error("the new certificate does not load; the previous one stays", "cert", c.cert, "err", err)
-		}
-	}
-	return c.current, nil
-}
-
-// load reads the files for the first time.
-func (c *certificateFiles) load() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.checked = c.now()
-	return c.reload()
-}
-
-// reload reads the files if they have changed. The caller holds mu.
-func (c *certificateFiles) reload() error {
-	var seen [2]fileVersion
-	for i, path := range []string{c.cert, c.key} {
-		version, err := versionOf(path)
-		if err != nil {
-			return err
-		}
-		seen[i] = version
-	}
-	if c.current != nil && seen == c.seen {
-		return nil
-	}
-	c.seen = seen
-	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-	if err != nil {
-		return err
-	}
-	if c.now().After(pair.Leaf.NotAfter) {
-		return fmt.Errorf("the certificate in %s ended on %s", c.cert, pair.Leaf.NotAfter.Format(time.DateOnly))
-	}
-	c.current = &pair
-	c.log.Info("certificate", "names", pair.Leaf.DNSNames, "ends", pair.Leaf.NotAfter)
-	return nil
-}
-
-func (c *certificateFiles) notAfter() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.current.Leaf.NotAfter
-}
 
 // issuedCertificates are the certificates of an authority. It is safe for concurrent use.
 type issuedCertificates struct {

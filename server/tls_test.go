@@ -303,7 +303,7 @@ func TestTLSOptions(t *testing.T) {
 		"Admin: 0.0.0.0:0 can be reached":     func(o *server.Options) { o.Admin = "0.0.0.0:0" },
 		"Admin: :0 can be reached":            func(o *server.Options) { o.Admin = ":0" },
 		"TLS.Cert: a certificate and its key": func(o *server.Options) { o.TLS.Cert = cert },
-		"TLS.Cert: stat /nowhere":             func(o *server.Options) { o.TLS = server.TLS{Cert: "/nowhere", Key: key} },
+		"TLS.Cert: open /nowhere":             func(o *server.Options) { o.TLS = server.TLS{Cert: "/nowhere", Key: key} },
 		"TLS.Cert: tls: private key does not": func(o *server.Options) { o.TLS = server.TLS{Cert: cert, Key: endedKey} },
 		"ended on":                            func(o *server.Options) { o.TLS = server.TLS{Cert: endedCert, Key: endedKey} },
 		"either from files": func(o *server.Options) {
