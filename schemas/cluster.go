@@ -6,6 +6,7 @@ type ClusterStatus struct {
 	ClusterID string          `json:"cluster_id"`
 	Leader    string          `json:"leader"` // "": none is known
 	Members   []ClusterMember `json:"members"`
+	CAEndTs   U64             `json:"ca_end_ts"` // ns; end of the authority of the certificates, the first if there are several; 0: no certificates
 }
 
 // ClusterMember is one member of a cluster.
@@ -22,6 +23,7 @@ type ClusterMember struct {
 	DiskFree      U64     `json:"disk_free"` // bytes
 	Peer          string  `json:"peer"`
 	Follow        string  `json:"follow"`
+	CertEndTs     U64     `json:"cert_end_ts"` // ns; end of the certificate that it uses; 0 if it has none, or is down
 
 	// Behind is how many groups of the log it has not applied that the leader has; null if one of the two
 	// does not answer.

@@ -13,69 +13,148 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
-	"duplex/internal/timeouts"
+	"duplex/internal/atomicfile"
 )
 
 // The roles of certificates, which are their common names. A follower may read from the follow port;
 // only a member may use the peer port.
 const (
-	roleMember   = "duplex-member"
-	roleFollower = "duplex-follower"
+	rolePrefix   = "duplex-"
+	roleMember   = rolePrefix + "member"
+	roleFollower = rolePrefix + "follower"
 )
 
 // The times for which certificates are valid.
 const (
 	caYears   = 10
-	certYears = 2
 	clockSkew = time.Hour // certificates are valid from then on before they are made
 )
 
 // CertHost is a node that gets a certificate, and the host by which the others reach it.
 type CertHost struct{ Name, Host string }
 
+// CertOptions of WriteCerts.
+type CertOptions struct {
+	Valid time.Duration // of the certificates of nodes; at most as long as the authority
+	Renew bool
+	Now   time.Time
+}
+
 // WriteCerts writes a certificate and a key for each node into dir: NAME.crt and NAME.key, signed by
-// the authority in ca.crt and ca.key, which it makes unless they are there. It replaces no file:
-// the error is fs.ErrExist, and nothing is written for any node.
-func WriteCerts(dir string, members, followers []CertHost, now time.Time) error {
+// the authority in ca.crt and ca.key, which it makes unless they are there. It returns when the first
+// of the certificates ends. It replaces no file: the error is fs.ErrExist, and nothing is written for any node.
+//
+// With Renew it replaces each NAME.crt at once by a new certificate of the same key, role and authority, and
+// does not need NAME.key. The host may be another one. A file that is missing is fs.ErrNotExist, and nothing
+// is written for any node.
+func WriteCerts(dir string, members, followers []CertHost, o CertOptions) (end time.Time, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return end, err
 	}
-	for _, n := range slices.Concat(members, followers) {
-		if err := CheckName(n.Name); err != nil {
-			return err
+	var certs []nodeCert
+	for i, n := range slices.Concat(members, followers) {
+		c := nodeCert{CertHost: n, path: filepath.Join(dir, n.Name), role: roleMember}
+		if i >= len(members) {
+			c.role = roleFollower
 		}
-		if n.Name == "ca" {
-			return errors.New("the name ca is that of the authority")
+		if err := c.prepare(o.Renew); err != nil {
+			return end, err
 		}
-		for _, suffix := range []string{".crt", ".key"} {
-			path := filepath.Join(dir, n.Name+suffix)
-			if _, err := os.Lstat(path); err == nil {
-				return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
-			}
-		}
+		certs = append(certs, c)
 	}
-	ca, err := loadOrMakeCA(dir, now)
+	ca, err := loadCA(dir)
+	if errors.Is(err, fs.ErrNotExist) && !o.Renew {
+		ca, err = makeCA(dir, o.Now)
+	}
 	if err != nil {
-		return err
+		return end, err
 	}
-	for _, n := range members {
-		if err := ca.issue(dir, n, roleMember, now); err != nil {
-			return err
+	end = o.Now.Add(o.Valid)
+	if ca.cert.NotAfter.Before(end) {
+		end = ca.cert.NotAfter
+	}
+	for _, c := range certs {
+		if err := c.write(ca, o.Now, end); err != nil {
+			return end, err
 		}
 	}
-	for _, n := range followers {
-		if err := ca.issue(dir, n, roleFollower, now); err != nil {
-			return err
+	return end, nil
+}
+
+// nodeCert is a certificate to be made.
+type nodeCert struct {
+	CertHost
+	path string // without .crt or .key
+	role string
+	key  any // public key of the certificate that is renewed; nil: none is
+}
+
+// prepare checks what can be checked before anything is written.
+func (c *nodeCert) prepare(renew bool) error {
+	if err := CheckName(c.Name); err != nil {
+		return err
+	}
+	if c.Name == "ca" {
+		return errors.New("the name ca is that of the authority")
+	}
+	if renew {
+		return c.readKey()
+	}
+	for _, suffix := range []string{".crt", ".key"} {
+		if _, err := os.Lstat(c.path + suffix); err == nil {
+			return &fs.PathError{Op: "create", Path: c.path + suffix, Err: fs.ErrExist}
 		}
 	}
 	return nil
+}
+
+// readKey reads the public key of the certificate that is renewed, which must be of the same role: nobody
+// makes a follower a member by mistake.
+func (c *nodeCert) readKey() error {
+	b, err := os.ReadFile(c.path + ".crt")
+	if err != nil {
+		return err
+	}
+	block, _ := pem.Decode(b)
+	if block == nil {
+		return fmt.Errorf("%s.crt has no certificate", c.path)
+	}
+	old, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return fmt.Errorf("%s.crt: %w", c.path, err)
+	}
+	if old.Subject.CommonName != c.role {
+		return fmt.Errorf("%s.crt is that of a %s", c.path, strings.TrimPrefix(old.Subject.CommonName, rolePrefix))
+	}
+	c.key = old.PublicKey
+	return nil
+}
+
+// write makes the certificate, and a key for it unless it is renewed.
+func (c *nodeCert) write(ca *authority, now, end time.Time) error {
+	if c.key != nil {
+		der, err := ca.issue(c, c.key, now, end)
+		if err != nil {
+			return err
+		}
+		return atomicfile.WriteMode(c.path+".crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := ca.issue(c, key.Public(), now, end)
+	if err != nil {
+		return err
+	}
+	return writePair(c.path+".crt", c.path+".key", der, key)
 }
 
 type authority struct {
@@ -83,20 +162,25 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-func loadOrMakeCA(dir string, now time.Time) (*authority, error) {
-	certPath, keyPath := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key")
+func caFiles(dir string) (cert, key string) {
+	return filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key")
+}
+
+func loadCA(dir string) (*authority, error) {
+	certPath, keyPath := caFiles(dir)
 	pair, err := tls.LoadX509KeyPair(certPath, keyPath)
-	if err == nil {
-		cert, err := x509.ParseCertificate(pair.Certificate[0])
-		key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
-		if err == nil && (!ok || !cert.IsCA) {
-			err = fmt.Errorf("%s is not an authority that dx has made", certPath)
-		}
-		return &authority{cert, key}, err
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, err
 	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok || !pair.Leaf.IsCA {
+		return nil, fmt.Errorf("%s is not an authority that dx has made", certPath)
+	}
+	return &authority{pair.Leaf, key}, nil
+}
+
+func makeCA(dir string, now time.Time) (*authority, error) {
+	certPath, keyPath := caFiles(dir)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -122,27 +206,20 @@ func newSerial() *big.Int {
 	return new(big.Int).SetBytes(b[:])
 }
 
-func (a *authority) issue(dir string, n CertHost, role string, now time.Time) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
+// issue signs a certificate of a public key, and returns it as DER.
+func (a *authority) issue(c *nodeCert, key any, now, end time.Time) ([]byte, error) {
 	template := &x509.Certificate{
-		SerialNumber: newSerial(), Subject: pkix.Name{CommonName: role, OrganizationalUnit: []string{n.Name}},
-		NotBefore: now.Add(-clockSkew), NotAfter: now.AddDate(certYears, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature,
+		SerialNumber: newSerial(), Subject: pkix.Name{CommonName: c.role, OrganizationalUnit: []string{c.Name}},
+		NotBefore: now.Add(-clockSkew), NotAfter: end, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		DNSNames:    []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
-	if ip, err := netip.ParseAddr(n.Host); err == nil {
+	if ip, err := netip.ParseAddr(c.Host); err == nil {
 		template.IPAddresses = append(template.IPAddresses, ip.AsSlice())
-	} else if n.Host != "localhost" {
-		template.DNSNames = append(template.DNSNames, n.Host)
+	} else if c.Host != "localhost" {
+		template.DNSNames = append(template.DNSNames, c.Host)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	if err != nil {
-		return err
-	}
-	return writePair(filepath.Join(dir, n.Name+".crt"), filepath.Join(dir, n.Name+".key"), der, key)
+	return x509.CreateCertificate(rand.Reader, template, a.cert, key, a.key)
 }
 
 // writePair writes a certificate and its key. It replaces no file.
@@ -163,81 +240,4 @@ func writeNew(path string, mode fs.FileMode, block *pem.Block) error {
 		return err
 	}
 	return errors.Join(pem.Encode(f, block), f.Sync(), f.Close())
-}
-
-func (o *Options) pool() (*x509.CertPool, error) {
-	b, err := os.ReadFile(o.CA)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(b) {
-		return nil, fmt.Errorf("%s has no certificate", o.CA)
-	}
-	return pool, nil
-}
-
-// serverTLS is that of the follow port: it asks members and followers for their certificates.
-func (o *Options) serverTLS() (*tls.Config, error) {
-	pool, err := o.pool()
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool,
-		VerifyConnection: func(s tls.ConnectionState) error { return requireRole(s, roleMember, roleFollower) },
-	}, nil
-}
-
-// requireRole returns an error unless the other side has a certificate of one of the roles.
-func requireRole(s tls.ConnectionState, roles ...string) error {
-	if len(s.PeerCertificates) == 0 || !slices.Contains(roles, s.PeerCertificates[0].Subject.CommonName) {
-		return errors.New("the certificate has no role in this cluster")
-	}
-	return nil
-}
-
-// httpClient returns a client for the ports of nodes with one of these roles.
-func (o *Options) httpClient(roles ...string) (*http.Client, error) {
-	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: timeouts.Of(time.Second)}).DialContext, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: timeouts.Of(2 * time.Second)}
-	client := &http.Client{Transport: transport}
-	if o.Cert == "" {
-		return client, nil
-	}
-	pool, err := o.pool()
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-	if err != nil {
-		return nil, err
-	}
-	transport.TLSClientConfig = &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: pool,
-		VerifyConnection: func(s tls.ConnectionState) error { return requireRole(s, roles...) },
-	}
-	return client, nil
-}
-
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
-// withPortOf is the host of one address with the port of another.
-func withPortOf(host, port string) string {
-	h, _, err := net.SplitHostPort(host)
-	_, p, err2 := net.SplitHostPort(port)
-	if err != nil || err2 != nil {
-		return ""
-	}
-	return net.JoinHostPort(h, p)
 }

@@ -20,6 +20,7 @@ import (
 
 	"duplex/core/engine"
 	"duplex/core/journal"
+	"duplex/internal/certificate"
 )
 
 // Options of Open.
@@ -33,7 +34,7 @@ type Options struct {
 	FollowListen    string // address of the follow port
 	FollowAdvertise string // as other nodes reach it; default the host of this member's peer address with the follow port
 	Followers       int    // most followers that this node feeds; default 16
-	Cert, Key, CA   string // files; all empty: no TLS, which only loopback allows
+	Cert, Key, CA   string // files, which may be replaced while the node runs; all empty: no TLS, which only loopback allows
 
 	Heartbeat, Election time.Duration // default 50 ms and 300 ms
 	Settings            map[string]string
@@ -50,11 +51,13 @@ type Options struct {
 	OnFatal func()
 
 	farTimeout time.Duration            // with a member that seems far away; default defaultFarTimeout
+	lookEvery  time.Duration            // at the files of the certificates; default lookEvery
 	quota      int64                    // bytes of etcd's database at which it takes no writes; default etcdQuota
 	readSyncs  func() (WALSyncs, error) // default ReadWALSyncs
 
-	forceNew bool   // a new cluster of this member alone
-	token    string // part of initialToken: the chain after which a recovered cluster begins
+	certs    *certificate.Files // nil: no TLS
+	forceNew bool               // a new cluster of this member alone
+	token    string             // part of initialToken: the chain after which a recovered cluster begins
 }
 
 // Cluster is this member of a cluster: etcd's server, the configuration that the members agree on,
@@ -205,6 +208,10 @@ func (c *Cluster) open(ctx context.Context) (err error) {
 	if c.lock, err = journal.Lock(filepath.Join(c.opt.Dir, lockName)); err != nil {
 		return err
 	}
+	if err := c.opt.readMemberCerts(); err != nil {
+		return err
+	}
+	c.workers.Go(func() { c.opt.watchCerts(c.ctx) })
 	if c.identity, err = readIdentity(c.opt.Dir); err != nil {
 		return err
 	}
@@ -214,9 +221,7 @@ func (c *Cluster) open(ctx context.Context) (err error) {
 	if c.forming, err = c.opt.formingID(); err != nil {
 		return err
 	}
-	if c.toPeers, err = c.opt.peerClient(roleMember); err != nil {
-		return err
-	}
+	c.toPeers = c.opt.peerClient(roleMember)
 	if err := c.listenFollow(); err != nil {
 		return err
 	}

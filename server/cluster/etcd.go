@@ -43,7 +43,7 @@ func startEtcd(o *Options) (*embed.Etcd, error) {
 	cfg.Name, cfg.Dir = o.Name, dir
 	if o.Cert != "" {
 		cfg.PeerTLSInfo = transport.TLSInfo{
-			CertFile: o.Cert, KeyFile: o.Key, TrustedCAFile: o.CA, ClientCertAuth: true, AllowedCNs: []string{roleMember},
+			CertFile: o.peerPair(), KeyFile: o.peerPair(), TrustedCAFile: o.CA, ClientCertAuth: true, AllowedCNs: []string{roleMember},
 		}
 		cfg.TlsMinVersion = "TLS1.3"
 	}

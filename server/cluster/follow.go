@@ -94,10 +94,7 @@ func newFollowPort(ctx context.Context, n node, address string, o *Options) (*fo
 	mux.Handle("GET "+historyPath, &p.history)
 	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: timeouts.Of(5 * time.Second), BaseContext: func(net.Listener) context.Context { return ctx }}
 	if o.Cert != "" {
-		var err error
-		if p.server.TLSConfig, err = o.serverTLS(); err != nil {
-			return nil, nil, err
-		}
+		p.server.TLSConfig = o.serverTLS(roleMember, roleFollower)
 	}
 	l, err := net.Listen("tcp", address)
 	return p, l, err

@@ -140,9 +140,11 @@ func (f *Follower) open(ctx context.Context) (err error) {
 	if err := f.checkIdentity(); err != nil {
 		return err
 	}
-	if f.peers, err = f.options.peerClient(roleMember, roleFollower); err != nil {
+	if err := f.options.readCerts(nil, roleMember, roleFollower); err != nil {
 		return err
 	}
+	f.workers.Go(func() { f.options.watchCerts(f.ctx) })
+	f.peers = f.options.peerClient(roleMember, roleFollower)
 	if f.opt.Listen != "" {
 		var l net.Listener
 		if f.port, l, err = newFollowPort(f.ctx, f, f.opt.Listen, f.options); err != nil {
@@ -379,6 +381,7 @@ func (f *Follower) Status() Status {
 		s.Voters, s.MemberURL, s.MasterKey = from.Voters, from.MemberURL, from.MasterKey
 	}
 	s.Version = f.opt.Version
+	s.CertEnd, s.CAEnd = f.CertificateEnds()
 	return s
 }
 

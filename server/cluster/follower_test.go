@@ -613,10 +613,7 @@ func TestFollowerLimit(t *testing.T) {
 func TestSlowFollowerIsCut(t *testing.T) {
 	s := newSource(t, journal.Position{})
 	s.port.timeout = time.Minute
-	client, err := (&Options{Log: slog.New(slog.DiscardHandler)}).peerClient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := (&Options{Log: slog.New(slog.DiscardHandler)}).peerClient()
 	big := string(bytes.Repeat([]byte{'x'}, BodyMax-1))
 	s.write(80, big) // more than followBacklog
 	body, err := client.fetch(t.Context(), s.address, "/v1/log?from=1")

@@ -70,12 +70,7 @@ func (c *Cluster) serveForming() (stop func(), err error) {
 		return nil, err
 	}
 	if c.opt.Cert != "" {
-		config, err := c.opt.serverTLS()
-		if err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
-		config.VerifyConnection = func(s tls.ConnectionState) error { return requireRole(s, roleMember) }
-		l = tls.NewListener(l, config)
+		l = tls.NewListener(l, c.opt.serverTLS(roleMember))
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+formingPath, func(w http.ResponseWriter, _ *http.Request) {

@@ -268,6 +268,10 @@ func (c *Cluster) Overview() schemas.ClusterStatus {
 		}
 		if up {
 			o.State, o.Number, o.Seq, o.AttestedSeq, o.StateHash = s.State, schemas.U64(s.Number), schemas.U64(s.Seq), schemas.U64(s.AttestedSeq), s.StateHash
+			o.CertEndTs = schemas.U64(s.CertEnd)
+			if end := schemas.U64(s.CAEnd); end > 0 && (out.CAEndTs == 0 || end < out.CAEndTs) {
+				out.CAEndTs = end
+			}
 			o.Version, o.DiskFree, o.ClockOffsetMs = s.Version, schemas.U64(s.DiskFree), float64(heard[m.Node].offset.Microseconds())/1000
 			if s.History.known() {
 				o.HistorySinceSeq = schemas.Ptr(schemas.U64(s.History.Since))

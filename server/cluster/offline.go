@@ -99,8 +99,10 @@ func Detach(ctx context.Context, dir string) (Recovered, error) {
 		if err := id.write(dir); err != nil {
 			return err
 		}
-		if err := os.RemoveAll(filepath.Join(dir, "etcd")); err != nil {
-			return err
+		for _, name := range []string{"etcd", peerPairName} {
+			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+				return err
+			}
 		}
 		return os.Remove(filepath.Join(dir, identityName))
 	})

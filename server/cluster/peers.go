@@ -35,6 +35,8 @@ type Status struct {
 	MasterKeys    []string `json:"master_keys,omitempty"` // fingerprints of those that it has
 	SealsUnder    string   `json:"seals_under,omitempty"` // fingerprint of the one under which it seals secrets
 	EtcdBytes     int64    `json:"etcd_bytes"`
+	CertEnd       int64    `json:"cert_end,omitempty"` // of its certificate, ns
+	CAEnd         int64    `json:"ca_end,omitempty"`   // of its authority, ns
 
 	// What a follower must have alike, or adopts.
 	Voters    []uint32          `json:"voters,omitempty"`
@@ -88,6 +90,7 @@ func (c *Cluster) Status() Status {
 	s.MasterKeys, s.SealsUnder = c.keysOf()
 	s.Version, s.SlowSyncs = c.opt.Version, c.slow.Load()
 	s.EtcdBytes = c.etcd.Server.Backend().Size()
+	s.CertEnd, s.CAEnd = c.CertificateEnds()
 	if v := c.view.Load(); v != nil {
 		s.Voters = v.voters
 		switch {
@@ -317,14 +320,12 @@ const silentFor = 10 * time.Second
 
 // peerClient returns a client with the certificates of these options. It accepts the answers of nodes
 // with one of the roles: a member must not take groups, clocks or states from a follower.
-func (o *Options) peerClient(roles ...string) (*peerClient, error) {
-	p := &peerClient{scheme: "http", log: o.Log, timeout: silentFor}
+func (o *Options) peerClient(roles ...string) *peerClient {
+	p := &peerClient{http: o.httpClient(roles...), scheme: "http", log: o.Log, timeout: silentFor}
 	if o.Cert != "" {
 		p.scheme = "https"
 	}
-	var err error
-	p.http, err = o.httpClient(roles...)
-	return p, err
+	return p
 }
 
 // get reads a JSON document from a node. A node that was stopped accepts the connection and never

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -299,14 +300,22 @@ func TestForgedNodes(t *testing.T) {
 	certs, other := filepath.Join(r.dir, "certs"), filepath.Join(r.dir, "other")
 	host := strings.TrimSuffix(r.options[0].Members[0].Peer, ":7000")
 	for _, dir := range []string{certs, other} {
-		if err := WriteCerts(dir, []CertHost{{"a", host}, {"b", host}}, []CertHost{{"f", host}}, time.Now()); err != nil {
+		if _, err := WriteCerts(dir, []CertHost{{"a", host}, {"b", host}}, []CertHost{{"f", host}}, CertOptions{Valid: time.Hour, Now: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	with := func(dir, name, ca string) *Options {
-		return &Options{Cert: filepath.Join(dir, name+".crt"), Key: filepath.Join(dir, name+".key"), CA: filepath.Join(ca, "ca.crt")}
+	both := filepath.Join(r.dir, "both.crt")
+	if err := writeBundle(both, certs, other); err != nil {
+		t.Fatal(err)
 	}
-	own := with(certs, "a", certs)
+	with := func(dir, name, ca string) *Options {
+		o := &Options{Cert: filepath.Join(dir, name+".crt"), Key: filepath.Join(dir, name+".key"), CA: ca, Log: slog.New(slog.DiscardHandler)}
+		if err := o.readCerts(nil, roleMember, roleFollower); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	own := with(certs, "a", filepath.Join(certs, "ca.crt"))
 	r.options[0].Cert, r.options[0].Key, r.options[0].CA = own.Cert, own.Key, own.CA
 	r.startAll()
 	defer r.open(0).Close()
@@ -316,18 +325,19 @@ func TestForgedNodes(t *testing.T) {
 		t.Errorf("etcd's client listener: %v %v", info, err)
 	}
 	client := func(o *Options) *http.Client {
-		c, err := o.httpClient(roleMember)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := o.httpClient(roleMember)
 		t.Cleanup(c.CloseIdleConnections)
 		return c
 	}
-	without := client(with(certs, "b", certs))
-	without.Transport.(*http.Transport).TLSClientConfig.Certificates = nil
-	older := client(with(certs, "b", certs))
-	older.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
-	older.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS12
+	dialing := func(change func(*tls.Config)) *http.Client {
+		config := with(certs, "b", both).clientTLS(host, roleMember)
+		change(config)
+		c := &http.Client{Transport: &http.Transport{TLSClientConfig: config}}
+		t.Cleanup(c.CloseIdleConnections)
+		return c
+	}
+	without := dialing(func(c *tls.Config) { c.Certificates = nil })
+	older := dialing(func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 })
 	plain := &http.Client{}
 	t.Cleanup(plain.CloseIdleConnections)
 	paths := []string{
@@ -354,7 +364,7 @@ func TestForgedNodes(t *testing.T) {
 		return resp.StatusCode, nil
 	}
 	for _, path := range paths {
-		for name, c := range map[string]*http.Client{"no certificate": without, "the certificate of another authority": client(with(other, "b", certs)), "TLS 1.2": older} {
+		for name, c := range map[string]*http.Client{"no certificate": without, "the certificate of another authority": client(with(other, "b", both)), "TLS 1.2": older} {
 			if status, err := send(c, "https", path); err == nil {
 				t.Errorf("%s with %s: %d", path, name, status)
 			}
@@ -362,7 +372,7 @@ func TestForgedNodes(t *testing.T) {
 		if status, err := send(plain, "http", path); err == nil && status != http.StatusBadRequest {
 			t.Errorf("%s without TLS: %d", path, status)
 		}
-		status, err := send(client(with(certs, "f", certs)), "https", path)
+		status, err := send(client(with(certs, "f", both)), "https", path)
 		switch {
 		case strings.HasPrefix(path, peer):
 			if err == nil {
@@ -376,7 +386,7 @@ func TestForgedNodes(t *testing.T) {
 			t.Errorf("%s as a follower: %d %v", path, status, err)
 		}
 		await(t, path+" as a member", func() bool { // etcd ends a connection that was held up for 5 s
-			status, err = send(client(with(certs, "b", certs)), "https", path)
+			status, err = send(client(with(certs, "b", both)), "https", path)
 			return err == nil
 		})
 		if status == http.StatusForbidden {
@@ -399,13 +409,13 @@ func TestForgedNodes(t *testing.T) {
 		o    *Options
 		good bool
 	}{
-		"a member":                      {with(certs, "b", certs), true},
-		"a follower":                    {with(certs, "f", certs), false},
-		"a member of another authority": {with(other, "b", certs), false},
+		"a member":                      {with(certs, "b", both), true},
+		"a follower":                    {with(certs, "f", both), false},
+		"a member of another authority": {with(other, "b", both), false},
 	} {
 		host := server(test.o)
-		c := client(own)
-		c.Transport.(*http.Transport).TLSClientConfig.ServerName = "localhost" // the certificates are of another host
+		c := &http.Client{Transport: &http.Transport{TLSClientConfig: own.clientTLS("localhost", roleMember)}} // the certificates are of another host
+		t.Cleanup(c.CloseIdleConnections)
 		resp, err := c.Get("https://" + host + "/v1/clock")
 		if err == nil {
 			err = errors.Join(json.NewDecoder(resp.Body).Decode(&struct{}{}), resp.Body.Close())

@@ -39,6 +39,8 @@ type (
 		Dir      string   `arg:"" help:"Folder of ca.crt, ca.key, NAME.crt and NAME.key." type:"path"`
 		Members  []string `arg:"" optional:"" help:"Members, each NAME=HOST." placeholder:"NAME=HOST"`
 		Follower []string `help:"A follower; repeat it for several." placeholder:"NAME=HOST" sep:"none"`
+		Valid    string   `help:"How long the certificates are valid, from 1s to 3650d: 12h, 730d. None outlasts its authority." default:"730d" placeholder:"DURATION"`
+		Renew    bool     `help:"Replace NAME.crt of nodes that have one, by a certificate of the same key and authority."`
 	}
 	clusterAdd struct {
 		operatorFlags
@@ -63,6 +65,7 @@ func (Cluster) Help() string {
 
 Examples:
   dx cluster certs certs a=10.0.0.1 b=10.0.0.2 c=10.0.0.3
+  dx cluster certs certs a=10.0.0.1 b=10.0.0.2 c=10.0.0.3 --renew
   dx cluster status
   dx cluster add d=10.0.0.4:7000
   dx cluster remove c
@@ -105,9 +108,13 @@ func ReadCluster(ctx context.Context, base, token string) (s schemas.ClusterStat
 }
 
 func printCluster(out io.Writer, s *schemas.ClusterStatus) error {
-	fmt.Fprintf(out, "cluster %s, leader %s\n\n", s.ClusterID, cmp.Or(s.Leader, "none"))
+	fmt.Fprintf(out, "cluster %s, leader %s", s.ClusterID, cmp.Or(s.Leader, "none"))
+	if s.CAEndTs > 0 {
+		fmt.Fprintf(out, ", authority ends %s", day(s.CAEndTs))
+	}
+	fmt.Fprint(out, "\n\n")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "node\trole\tstate\tseq\tgroup\tbehind\tattested\thistory\tclock ms\tdisk free\tversion\tpeer")
+	fmt.Fprintln(w, "node\trole\tstate\tseq\tgroup\tbehind\tattested\thistory\tclock ms\tdisk free\tcert ends\tversion\tpeer")
 	for _, m := range s.Members {
 		behind, attested := "-", "-"
 		if m.Behind != nil {
@@ -116,7 +123,7 @@ func printCluster(out io.Writer, s *schemas.ClusterStatus) error {
 		if m.StateHash != "" {
 			attested = fmt.Sprint(m.AttestedSeq)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%+.1f\t%s\t%s\t%s\n", m.Node, m.Role, m.State, m.Seq, m.Number, behind, attested, historyOf(&m), m.ClockOffsetMs, humanize.Bytes(uint64(m.DiskFree)), m.Version, m.Peer)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%+.1f\t%s\t%s\t%s\t%s\n", m.Node, m.Role, m.State, m.Seq, m.Number, behind, attested, historyOf(&m), m.ClockOffsetMs, humanize.Bytes(uint64(m.DiskFree)), day(m.CertEndTs), m.Version, m.Peer)
 	}
 	return w.Flush()
 }
@@ -133,8 +140,16 @@ func historyOf(m *schemas.ClusterMember) string {
 	}
 }
 
-// checkCluster returns an error if something is wrong: no leader, a member that does not serve, or
-// members that attest different states.
+// day is the day of a time in ns; - if that is 0.
+func day(ts schemas.U64) string {
+	if ts == 0 {
+		return "-"
+	}
+	return time.Unix(0, int64(ts)).UTC().Format(time.DateOnly)
+}
+
+// checkCluster returns an error if something is wrong: no leader, a member that does not serve or whose
+// certificate has ended, or members that attest different states.
 func checkCluster(s *schemas.ClusterStatus) error {
 	var wrong []string
 	if s.Leader == "" {
@@ -144,6 +159,9 @@ func checkCluster(s *schemas.ClusterStatus) error {
 	for _, m := range s.Members {
 		if m.State != "serving" {
 			wrong = append(wrong, m.Node+" is "+m.State)
+		}
+		if m.CertEndTs > 0 && m.CertEndTs < schemas.U64(time.Now().UnixNano()) {
+			wrong = append(wrong, fmt.Sprintf("the certificate of %s ended on %s", m.Node, day(m.CertEndTs)))
 		}
 		if h := hashes[m.AttestedSeq]; m.StateHash != "" && h != "" && h != m.StateHash {
 			wrong = append(wrong, fmt.Sprintf("%s has another state at seq %d", m.Node, m.AttestedSeq))
@@ -169,15 +187,40 @@ func (c *clusterCerts) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = cluster.WriteCerts(c.Dir, members, followers, time.Now())
+	valid, err := parseValidity(c.Valid)
+	if err != nil {
+		return cli.BadFlag("valid", err)
+	}
+	end, err := cluster.WriteCerts(c.Dir, members, followers, cluster.CertOptions{Valid: valid, Renew: c.Renew, Now: time.Now()})
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: no file is ever replaced", err)
+		return fmt.Errorf("%w: no file is ever replaced, except NAME.crt with --renew", err)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%d certificates are in %s. Copy ca.crt, NAME.crt and NAME.key to the machine NAME; keep ca.key where no venue runs.\n", len(members)+len(followers), c.Dir)
+	next := "Copy ca.crt, NAME.crt and NAME.key to the machine NAME; keep ca.key where no venue runs."
+	if c.Renew {
+		next = "Copy NAME.crt to the machine NAME, which uses it within 10 s."
+	}
+	_, err = fmt.Fprintf(out, "%d certificates, which end on %s, are in %s. %s\n", len(members)+len(followers), end.UTC().Format(time.DateTime), c.Dir, next)
 	return err
+}
+
+// maxValidity is how long an authority that dx makes is valid, but for leap days.
+const maxValidity = 3650 * 24 * time.Hour
+
+// parseValidity reads a duration such as 60s, 12h or 730d.
+func parseValidity(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint64
+		n, err = cli.ParseUint(days, 16)
+		d = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || d < time.Second || d > maxValidity {
+		return 0, fmt.Errorf("%q is not a duration from 1s to 3650d, such as 12h or 730d", text)
+	}
+	return d, nil
 }
 
 func certHosts(list []string) (out []cluster.CertHost, err error) {
