@@ -162,6 +162,9 @@ func TestDetachIsRepeated(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member"), 0o700); err != nil { // a part of it
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, peerPairName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if name, err := MemberOf(dir); err != nil || name != "a" {
 		t.Errorf("member %q, %v", name, err)
 	}
@@ -176,8 +179,10 @@ func TestDetachIsRepeated(t *testing.T) {
 	if name, err := MemberOf(dir); err != nil || name != "" {
 		t.Errorf("member %q, %v", name, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "etcd")); !os.IsNotExist(err) {
-		t.Error("etcd's data are left: ", err)
+	for _, name := range []string{"etcd", peerPairName} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !os.IsNotExist(err) {
+			t.Errorf("%s is left: %v", name, err)
+		}
 	}
 }
 

@@ -324,6 +324,9 @@ func TestForgedNodes(t *testing.T) {
 	if info, err := os.Stat(socket); len(socket) <= socketPathMax && (err != nil || info.Mode() != os.ModeSocket|0o600) {
 		t.Errorf("etcd's client listener: %v %v", info, err)
 	}
+	if info, err := os.Stat(r.options[0].peerPair()); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the pair that etcd reads: %v %v", info, err)
+	}
 	client := func(o *Options) *http.Client {
 		c := o.httpClient(roleMember)
 		t.Cleanup(c.CloseIdleConnections)
