@@ -53,7 +53,6 @@ var wallClock = map[string]string{
 	"server/arena/turns.go":           "stalls, and the pace of a run in real time",
 	"server/options.go":               "the default of Options.Now",
 	"server/starting.go":              "how long a start takes",
-	"server/tls.go":                   "validity of certificates",
 	"server/venue.go":                 "how long a stop takes",
 }
 

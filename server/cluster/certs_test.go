@@ -28,21 +28,7 @@ func TestCerts(t *testing.T) {
 	if err := write([]CertHost{{"a", "10.0.0.1"}, {"b", "b.example"}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	files := func() map[string]string {
-		list, err := filepath.Glob(filepath.Join(dir, "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		content := map[string]string{}
-		for _, f := range list {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			content[filepath.Base(f)] = string(b)
-		}
-		return content
-	}
+	files := func() map[string]string { return filesIn(t, dir) }
 	first := files()
 	if err := write([]CertHost{{"c", "10.0.0.3"}, {"b", "b.example"}}, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second certificate of b: %v", err)
@@ -93,21 +79,7 @@ func TestRenewedCerts(t *testing.T) {
 	if _, err := write([]CertHost{{"a", "10.0.0.1"}, {"b", "10.0.0.2"}}, []CertHost{{"f", "10.0.0.9"}}, time.Minute, false); err != nil {
 		t.Fatal(err)
 	}
-	files := func() map[string]string {
-		list, err := filepath.Glob(filepath.Join(dir, "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		content := map[string]string{}
-		for _, f := range list {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			content[filepath.Base(f)] = string(b)
-		}
-		return content
-	}
+	files := func() map[string]string { return filesIn(t, dir) }
 	before := files()
 	for what, test := range map[string]struct {
 		members, followers []CertHost
@@ -157,6 +129,24 @@ func TestRenewedCerts(t *testing.T) {
 	if end, err := write([]CertHost{{"a", "10.0.0.1"}}, nil, 20*365*24*time.Hour, true); err != nil || end.After(now.AddDate(caYears, 0, 0)) {
 		t.Errorf("a certificate outlasts its authority: %v %v", end, err)
 	}
+}
+
+// filesIn reads the files of a folder, by name.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := map[string]string{}
+	for _, f := range list {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[filepath.Base(f)] = string(b)
+	}
+	return content
 }
 
 // writeBundle writes the authorities of two folders into one file.
