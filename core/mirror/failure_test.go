@@ -304,10 +304,10 @@ func TestOlderSchema(t *testing.T) {
 		o := v.options(dsn)
 		m := v.start(o)
 		v.waitFor(m)
-		// A venue of the older schema has no forecasts, and no account of a decision about a withdrawal. The
+		// A venue of the older schema has no forecasts and no backfill, and no account of a decision about a withdrawal. The
 		// forecasts are set aside, and come back below.
 		execute(t, m, dsn, "DROP INDEX fills_by_order", "DROP INDEX orders_by_client_order_id", "DROP INDEX forecasts_by_round",
-			"ALTER TABLE forecasts RENAME TO aside", "UPDATE actions SET user_id = NULL WHERE action LIKE '%_withdrawal'", "UPDATE schema_version SET version = 1")
+			"ALTER TABLE forecasts RENAME TO aside", "DROP TABLE backfill", "UPDATE actions SET user_id = NULL WHERE action LIKE '%_withdrawal'", "UPDATE schema_version SET version = 1")
 		mustClose(t, m)
 		for range 2 {
 			if status, err := ReadStatus(ctx, o); err != nil || status.Schema != 1 || status.Newest != schemaVersion() || status.Seq == 0 {
@@ -441,7 +441,7 @@ func TestRights(t *testing.T) {
 	name := filepath.Base(strings.Split(dsn, "?")[0])
 	sqlOn(t, name, "CREATE ROLE weak LOGIN")
 	v := newVenueLog(t, 14)
-	m := v.start(v.options(server.dsn("weak", name)))
+	m := v.start(v.options(server.DSN("weak", name)))
 	waitUntil(t, func() bool { return m.LastError() != nil })
 	if err := m.LastError(); !strings.Contains(err.Error(), "the role weak lacks a right") {
 		t.Error(err)

@@ -44,7 +44,7 @@ func TestSeeds(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		dsns := []string{SQLitePath(dir)}
-		if seed%10 == 1 && server.available() {
+		if seed%10 == 1 && server.Available() {
 			if postgres == "" {
 				postgres = newPostgres(t)
 			}
