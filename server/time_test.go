@@ -22,6 +22,7 @@ var wallClock = map[string]string{
 	"core/engine/snapshot.go":         "how long a snapshot takes",
 	"core/engine/system_commands.go":  "contact with other machines",
 	"core/journal/file.go":            "the default of Options.Now",
+	"core/mirror/lease.go":            "when to try for the lease again, and how long rows are on their way to the disk",
 	"core/mirror/mirror.go":           "how long a start and a stop take",
 	"core/mirror/projector.go":        "how long rows take, and when the next snapshot is due",
 	"core/mirror/query.go":            "how long a read takes",

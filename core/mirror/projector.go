@@ -403,6 +403,9 @@ func (p *projector) apply(d *decoded) error {
 // time that it worked: with 3 it takes a quarter of one processor.
 const yieldShare = 3
 
+// longestYield bounds the pause: a process that was stopped, or a database that stood still, was no work.
+const longestYield = time.Second
+
 // yield leaves the processor to the venue if commands waited for it while the batch was filled. It
 // waits for the batch to be written, which is work as well.
 func (p *projector) yield(ctx context.Context) error {
@@ -417,7 +420,7 @@ func (p *projector) yield(ctx context.Context) error {
 	err := p.wait()
 	worked += time.Since(begun)
 	begun = time.Now()
-	backoff.Sleep(ctx, yieldShare*worked)
+	backoff.Sleep(ctx, min(yieldShare*worked, longestYield))
 	p.m.stats.paused.Add(int64(time.Since(begun)))
 	return err
 }
