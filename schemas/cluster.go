@@ -52,6 +52,12 @@ type RemoveMember struct {
 	LoseHistory bool `json:"lose_history,omitempty" in:"query" doc:"Remove it although no other member has as much of the history"`
 }
 
+// PendingChange is the answer, with 202, to a change of the members that outlasts its time. It may still happen:
+// the status of the cluster tells.
+type PendingChange struct {
+	Status string `json:"status"` // pending
+}
+
 // MoveLeader is `POST /admin/cluster/leader`.
 type MoveLeader struct {
 	Name string `json:"name" minLength:"1" maxLength:"32"`

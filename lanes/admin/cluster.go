@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"duplex/lanes/gate"
 	"duplex/schemas"
@@ -20,51 +21,60 @@ func (l *lane) clusterStatus(context.Context, *gate.Call, *schemas.None) (schema
 	return l.Cluster.Overview(), nil
 }
 
-func (l *lane) addMember(ctx context.Context, c *gate.Call, in *schemas.AddMember) (schemas.ClusterStatus, error) {
+func (l *lane) addMember(ctx context.Context, c *gate.Call, in *schemas.AddMember) (int, any, error) {
 	list, err := cluster.ParseAddresses(in.Name + "=" + in.Peer)
 	if err != nil || len(list) != 1 {
-		return schemas.ClusterStatus{}, tools.NewError("schema_violation")
+		return 0, nil, tools.NewError("schema_violation")
 	}
-	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Add(ctx, list[0]) })
+	return l.changeMembers(ctx, 201, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Add(ctx, list[0]) })
 }
 
-func (l *lane) removeMember(ctx context.Context, c *gate.Call, in *schemas.RemoveMember) (schemas.ClusterStatus, error) {
-	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Remove(ctx, in.Name, in.LoseHistory) })
+func (l *lane) removeMember(ctx context.Context, c *gate.Call, in *schemas.RemoveMember) (int, any, error) {
+	return l.changeMembers(ctx, 200, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Remove(ctx, in.Name, in.LoseHistory) })
 }
 
-func (l *lane) promoteMember(ctx context.Context, c *gate.Call, in *schemas.MemberPath) (schemas.ClusterStatus, error) {
-	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Promote(ctx, in.Name) })
+func (l *lane) promoteMember(ctx context.Context, c *gate.Call, in *schemas.MemberPath) (int, any, error) {
+	return l.changeMembers(ctx, 200, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Promote(ctx, in.Name) })
 }
 
-func (l *lane) moveLeader(ctx context.Context, c *gate.Call, in *schemas.MoveLeader) (schemas.ClusterStatus, error) {
-	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.MoveLeader(ctx, in.Name) })
+func (l *lane) moveLeader(ctx context.Context, c *gate.Call, in *schemas.MoveLeader) (int, any, error) {
+	return l.changeMembers(ctx, 200, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.MoveLeader(ctx, in.Name) })
 }
 
 func (l *lane) defrag(ctx context.Context, c *gate.Call, in *schemas.AuditReason) (out schemas.DefragResult, err error) {
-	_, err = l.changeMembers(ctx, c, "", in.Reason, func(ctx context.Context) (err error) {
+	err = l.changeCluster(ctx, c, "", in.Reason, func(ctx context.Context) (err error) {
 		out.Members, err = l.Cluster.Defrag(ctx)
 		return err
 	})
 	return out, err
 }
 
-// changeMembers changes the cluster and returns its members. The log names the member, because the
-// journal does not have the action; "" is all of them. The limits of the change apply in place of
-// that of a request, and it goes on if nobody waits for it. One that is not safe now is
-// invalid_transition, and its details say why.
-func (l *lane) changeMembers(ctx context.Context, c *gate.Call, member, reason string, change func(context.Context) error) (out schemas.ClusterStatus, err error) {
-	if l.Cluster == nil {
-		return out, refused("a single machine has no members")
+// changeMembers changes the members, and returns them with a status. A change that outlasts its time is
+// pending, with 202.
+func (l *lane) changeMembers(ctx context.Context, status int, c *gate.Call, member, reason string, change func(context.Context) error) (int, any, error) {
+	err := l.changeCluster(ctx, c, member, reason, change)
+	if errors.Is(err, cluster.ErrPending) {
+		return http.StatusAccepted, schemas.PendingChange{Status: "pending"}, nil
 	}
-	err = change(context.WithoutCancel(ctx))
+	if err != nil {
+		return 0, nil, err
+	}
+	return status, l.Cluster.Overview(), nil
+}
+
+// changeCluster changes the cluster. The log names the member, because the journal does not have the action;
+// "" is all of them. The limits of the change apply in place of that of a request, and it goes on if nobody
+// waits for it. One that is not safe now is invalid_transition, and its details say why.
+func (l *lane) changeCluster(ctx context.Context, c *gate.Call, member, reason string, change func(context.Context) error) error {
+	if l.Cluster == nil {
+		return refused("a single machine has no members")
+	}
+	err := change(context.WithoutCancel(ctx))
 	if errors.Is(err, cluster.ErrRefused) {
 		err = refused(err.Error())
 	}
 	l.logAction(c, 0, reason, err, "member", member)
-	if err != nil {
-		return out, err
-	}
-	return l.Cluster.Overview(), nil
+	return err
 }
 
 // refused is invalid_transition with a reason for the operator.

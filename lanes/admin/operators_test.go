@@ -345,7 +345,7 @@ func TestClusterActionsAreLogged(t *testing.T) {
 	var log logbuffer.Buffer
 	l := &lane{Options: Options{Cluster: new(cluster.Cluster), Log: slog.New(slog.NewTextHandler(&log, nil))}}
 	c := &gate.Call{Op: "admin_remove_member", Operator: core.Operator{Name: "ann"}}
-	_, err := l.changeMembers(t.Context(), c, "n2", "its disk", func(context.Context) error { return cluster.ErrRefused })
+	err := l.changeCluster(t.Context(), c, "n2", "its disk", func(context.Context) error { return cluster.ErrRefused })
 	if tools.ErrorOf(err).Code != "invalid_transition" {
 		t.Error(err)
 	}

@@ -4,8 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/http/pprof"
+	"strconv"
 
+	"duplex/core/engine"
 	"duplex/lanes/gate"
+	"duplex/schemas"
+	"duplex/tools"
 )
 
 // The paths without a token.
@@ -60,10 +64,10 @@ func (l *lane) routes(m *gate.Routes) {
 	register(l, m, "revoke_operator", "DELETE /admin/operators/{name}", 200, l.revokeOperator)
 	register(l, m, "rotate_master_key", "POST /admin/master-key/rotate", 200, l.rotateMasterKey)
 	register(l, m, "cluster_status", "GET /admin/cluster", 200, l.clusterStatus)
-	register(l, m, "add_member", "POST /admin/cluster/members", 201, l.addMember)
-	register(l, m, "remove_member", "DELETE /admin/cluster/members/{name}", 200, l.removeMember)
-	register(l, m, "promote_member", "POST /admin/cluster/members/{name}/promote", 200, l.promoteMember)
-	register(l, m, "move_leader", "POST /admin/cluster/leader", 200, l.moveLeader)
+	registerStatus(l, m, "add_member", "POST /admin/cluster/members", l.addMember)
+	registerStatus(l, m, "remove_member", "DELETE /admin/cluster/members/{name}", l.removeMember)
+	registerStatus(l, m, "promote_member", "POST /admin/cluster/members/{name}/promote", l.promoteMember)
+	registerStatus(l, m, "move_leader", "POST /admin/cluster/leader", l.moveLeader)
 	register(l, m, "defrag", "POST /admin/cluster/defrag", 200, l.defrag)
 	register(l, m, "snapshot", "POST /admin/snapshot", 200, l.snapshot)
 	register(l, m, "get_state", "GET /admin/state", 200, l.state)
@@ -73,12 +77,34 @@ func (l *lane) routes(m *gate.Routes) {
 // register binds a route to do. The prefix admin_ distinguishes its metrics from those of
 // the API. name is the action in permissions, whose roles alone reach do.
 func register[In, Out any](l *lane, m *gate.Routes, name, route string, status int, do func(context.Context, *gate.Call, *In) (Out, error)) {
-	m.Handle(route, l.restrict(name, gate.Bind(l.Gate, "admin_"+name, status, do)))
+	registerStatus(l, m, name, route, func(ctx context.Context, c *gate.Call, in *In) (int, any, error) {
+		out, err := do(ctx, c, in)
+		return status, &out, err
+	})
 }
 
 // registerStatus is register for an operation whose response is of several types.
 func registerStatus[In any](l *lane, m *gate.Routes, name, route string, do func(context.Context, *gate.Call, *In) (int, any, error)) {
-	m.Handle(route, l.restrict(name, gate.BindStatus(l.Gate, "admin_"+name, do)))
+	m.Handle(route, l.restrict(name, gate.BindStatus(l.Gate, "admin_"+name, func(ctx context.Context, c *gate.Call, in *In) (int, any, error) {
+		status, out, err := do(ctx, c, in)
+		return status, out, l.withReason(err)
+	})))
+}
+
+// withReason says in the details of shed why the venue took no command: the state of this member and how many
+// are up, or busy. Other listeners do not say it: it is the operator's to act on.
+func (l *lane) withReason(err error) error {
+	wire := tools.ErrorOf(err)
+	if err == nil || wire.Code != "shed" || wire.Details != nil {
+		return err
+	}
+	details := schemas.Details{"reason": "busy"}
+	if s, ok := l.Venue.Engine.MemberStatus(); ok && s.State != engine.Serving {
+		m, _, _ := l.Venue.Engine.Members()
+		details = schemas.Details{"reason": s.State.String(), "up": strconv.Itoa(len(m.Up)), "voters": strconv.Itoa(len(m.Voters))}
+	}
+	wire.Details = &details
+	return tools.Error{Wire: wire}
 }
 
 // setOp sets the operation name for metrics and log.

@@ -57,6 +57,7 @@ type Options struct {
 
 	certs    *certificate.Files // nil: no TLS
 	forceNew bool               // a new cluster of this member alone
+	initial  []Address          // the members for etcd's start, if they are not Members
 	token    string             // part of initialToken: the chain after which a recovered cluster begins
 }
 

@@ -416,7 +416,7 @@ func TestSettings(t *testing.T) {
 	o := good
 	o.Members = slices.Clone(good.Members)
 	o.Members[0].Peer = "127.0.0.1:1"
-	if err := r.clusters[0].config.Load().checkMembers(o.Members); err == nil {
+	if _, err := r.clusters[0].config.Load().checkMembers(o.Members); err == nil {
 		t.Error("another address of a member is accepted")
 	}
 	r.startAll()

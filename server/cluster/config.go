@@ -93,7 +93,8 @@ type config struct {
 	ClusterID ID                `json:"cluster_id"`
 	Base      position          `json:"base"` // the log begins after it
 	NextNode  uint32            `json:"next_node"`
-	Members   []member          `json:"members"` // in the order of their names
+	Members   []member          `json:"members"`          // in the order of their names
+	Former    []member          `json:"former,omitempty"` // that were removed, with their last addresses
 	Settings  map[string]string `json:"settings"`
 	MasterKey string            `json:"master_key"` // fingerprint
 
@@ -223,27 +224,26 @@ func checkMasterKey(keys [][]byte, id ID, want string) error {
 	return &SettingError{Setting: "the master key"}
 }
 
-// checkMembers compares the list of --cluster with the members of the cluster.
-func (c *config) checkMembers(list []Address) error {
-	text := func(each func(yield func(name, peer string))) string {
-		var parts []string
-		each(func(name, peer string) { parts = append(parts, name+"="+peer) })
-		return strings.Join(parts, ",")
-	}
-	have := text(func(yield func(name, peer string)) {
-		for _, a := range list {
-			yield(a.Name, a.Peer)
+// checkMembers compares --cluster with the members. The list founds a cluster. Later each of its entries must
+// be one that is or was a member at that address: the members change by commands, and a list that was right
+// stays right. It returns the names of the members that the list lacks.
+func (c *config) checkMembers(list []Address) (missing []string, err error) {
+	for _, a := range list {
+		was := slices.ContainsFunc(c.Former, func(m member) bool { return m.Name == a.Name && m.Peer == a.Peer })
+		switch is := c.named(a.Name); {
+		case is != nil && is.Peer == a.Peer, was && is == nil:
+		case is != nil:
+			return nil, &SettingError{"--cluster", a.Name + "=" + a.Peer, is.Name + "=" + is.Peer}
+		default:
+			return nil, &SettingError{"--cluster", a.Name + "=" + a.Peer, "of " + c.names() + ", and never had that member"}
 		}
-	})
-	want := text(func(yield func(name, peer string)) {
-		for _, m := range c.Members {
-			yield(m.Name, m.Peer)
-		}
-	})
-	if have != want {
-		return &SettingError{"--cluster", have, want}
 	}
-	return nil
+	for _, m := range c.Members {
+		if !slices.ContainsFunc(list, func(a Address) bool { return a.Name == m.Name }) {
+			missing = append(missing, m.Name)
+		}
+	}
+	return missing, nil
 }
 
 // identity is the file CLUSTER of a data folder: who this node is. While Forming is set, the node has

@@ -97,7 +97,11 @@ func (o *Options) peerURL(hostPort string) url.URL {
 // the key is replaced, a member has two, and the last one is that of the cluster.
 func (o *Options) initialMembers() string {
 	var list []string
-	for _, a := range o.Members {
+	members := o.Members
+	if o.initial != nil {
+		members = o.initial
+	}
+	for _, a := range members {
 		u := o.peerURL(a.Peer)
 		list = append(list, a.Name+"="+u.String())
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -92,7 +93,7 @@ func newFollowPort(ctx context.Context, n node, address string, o *Options) (*fo
 	mux.HandleFunc("GET /v1/snapshot", p.serveSnapshot)
 	mux.HandleFunc("GET /v1/log", p.serveLog)
 	mux.Handle("GET "+historyPath, &p.history)
-	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: timeouts.Of(5 * time.Second), BaseContext: func(net.Listener) context.Context { return ctx }}
+	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: timeouts.Of(5 * time.Second), ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn), BaseContext: func(net.Listener) context.Context { return ctx }}
 	if o.Cert != "" {
 		p.server.TLSConfig = o.serverTLS(roleMember, roleFollower)
 	}

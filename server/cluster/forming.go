@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -77,7 +78,7 @@ func (c *Cluster) serveForming() (stop func(), err error) {
 		w.Header().Set(clusterHeader, c.forming)
 		writeJSON(w, map[string]string{"name": c.opt.Name})
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(c.opt.Log.Handler(), slog.LevelWarn)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -123,7 +124,7 @@ func (c *Cluster) mayForm(ctx context.Context) (bool, error) {
 func (c *Cluster) askForming(ctx context.Context, a Address) (known bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, formingReply)
 	defer cancel()
-	if _, err := c.askMember(ctx, a); err == nil || isFinal(err) {
+	if _, _, err := c.askMember(ctx, a); err == nil || isFinal(err) {
 		return err == nil, err
 	}
 	var reply struct{ Name string }

@@ -215,7 +215,7 @@ func (c *Cluster) MoveLeader(ctx context.Context, name string) error {
 	defer cancel()
 	if name != "" {
 		c.lookNow()
-		if err := c.votersLag(); err != nil {
+		if err := c.votersLag(0); err != nil {
 			return err
 		}
 	}
@@ -257,7 +257,7 @@ func (c *Cluster) moveLeader(ctx context.Context, name string, fits func(heard) 
 	case len(errs) > 0 && ctx.Err() == nil:
 		return refused("%v", errors.Join(errs...)) // it is up and does not take the lead now
 	case len(errs) > 0:
-		return errors.Join(errs...)
+		return pendingIfUnknown(errors.Join(errs...))
 	case name == "":
 		return refused("no other member can take it")
 	}

@@ -9,14 +9,21 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.etcd.io/etcd/client/pkg/v3/types"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
+	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 
+	"duplex/internal/backoff"
 	"duplex/schemas"
 )
 
 // ErrRefused means that a change of the members is not safe now.
 var ErrRefused = errors.New("refused")
+
+// ErrPending means that a change of the members was asked for, and has not happened within its time. It may
+// still happen; the status of the cluster tells. It may be asked for again.
+var ErrPending = errors.New("pending")
 
 func refused(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
@@ -32,20 +39,31 @@ func (c *Cluster) Add(ctx context.Context, a Address) error {
 	if err := c.mayChange(change{}); err != nil {
 		return err
 	}
-	cfg := c.config.Load()
+	cfg, listed := c.config.Load(), false
 	if i := slices.IndexFunc(cfg.Members, func(m member) bool { return m.Name == a.Name || m.Peer == a.Peer }); i >= 0 {
-		return refused("%s at %s is a member already", cfg.Members[i].Name, cfg.Members[i].Peer)
+		is := &cfg.Members[i]
+		_, inEtcd := c.etcdID(is)
+		if listed = !inEtcd && is.Name == a.Name && is.Peer == a.Peer; !listed {
+			return refused("%s at %s is a member already", is.Name, is.Peer)
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	err := c.changeConfig(ctx, func(cfg *config) error {
-		cfg.Members = append(cfg.Members, member{Node: cfg.NextNode, Name: a.Name, Peer: a.Peer})
-		cfg.NextNode++
-		slices.SortFunc(cfg.Members, func(a, b member) int { return strings.Compare(a.Name, b.Name) })
-		return nil
-	})
-	if err != nil {
-		return err
+	if !listed { // else an earlier add did not reach etcd
+		err := untilMade(ctx, func() bool { return c.config.Load().named(a.Name) != nil }, func() error {
+			return c.changeConfig(ctx, func(cfg *config) error {
+				if cfg.named(a.Name) != nil {
+					return nil // by an attempt that was not answered
+				}
+				cfg.Members = append(cfg.Members, member{Node: cfg.NextNode, Name: a.Name, Peer: a.Peer})
+				cfg.NextNode++
+				slices.SortFunc(cfg.Members, func(a, b member) int { return strings.Compare(a.Name, b.Name) })
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
 	}
 	now := time.Now()
 	scheme := "http"
@@ -53,18 +71,41 @@ func (c *Cluster) Add(ctx context.Context, a Address) error {
 		scheme = "https"
 	}
 	m := membership.NewMemberAsLearner("", types.URLs([]url.URL{{Scheme: scheme, Host: a.Peer}}), "duplex", &now)
-	if _, err := c.etcd.Server.AddMember(ctx, *m); err != nil {
-		return errors.Join(refusedByEtcd(err), c.forget(ctx, a.Name))
+	err := untilMade(ctx, func() bool { _, ok := c.etcdID(&member{Peer: a.Peer}); return ok }, func() error {
+		_, err := c.etcd.Server.AddMember(ctx, *m)
+		return err
+	})
+	if errors.Is(err, ErrRefused) {
+		return errors.Join(err, c.forget(ctx, a.Name, false))
 	}
-	return nil
+	return err
 }
 
-// forget removes a name from the configuration.
-func (c *Cluster) forget(ctx context.Context, name string) error {
-	return c.changeConfig(ctx, func(cfg *config) error {
-		cfg.Members = slices.DeleteFunc(cfg.Members, func(m member) bool { return m.Name == name })
-		return nil
+// forget removes a name from the configuration. former says that it was a member.
+func (c *Cluster) forget(ctx context.Context, name string, former bool) error {
+	return untilMade(ctx, func() bool { return c.config.Load().named(name) == nil }, func() error {
+		return c.changeConfig(ctx, func(cfg *config) error {
+			if m := cfg.named(name); m != nil && former {
+				cfg.Former = append(cfg.Former, *m)
+			}
+			cfg.Members = slices.DeleteFunc(cfg.Members, func(m member) bool { return m.Name == name })
+			return nil
+		})
 	})
+}
+
+// untilMade repeats a change until it is made or refused, or ctx ends: while the leader changes, nobody knows
+// whether it was made.
+func untilMade(ctx context.Context, made func() bool, change func() error) error {
+	for {
+		err := change()
+		if err == nil || made() {
+			return nil
+		}
+		if err = refusedByEtcd(err); !errors.Is(err, ErrPending) || !backoff.Sleep(ctx, retryAfter) {
+			return err
+		}
+	}
 }
 
 // Remove removes a member for good. The leader removes itself last: it gives the lead away first. One that
@@ -89,11 +130,15 @@ func (c *Cluster) Remove(ctx context.Context, name string, loseHistory bool) err
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	if id, ok := c.etcdID(m); ok {
-		if _, err := c.etcd.Server.RemoveMember(ctx, id); err != nil {
-			return refusedByEtcd(err)
+		err := untilMade(ctx, func() bool { _, ok := c.etcdID(m); return !ok }, func() error {
+			_, err := c.etcd.Server.RemoveMember(ctx, id)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return c.forget(ctx, name)
+	return c.forget(ctx, name, true)
 }
 
 // Promote gives a member its vote.
@@ -127,12 +172,28 @@ func (c *Cluster) promote(ctx context.Context, name string) error {
 	return refusedByEtcd(err)
 }
 
-// refusedByEtcd is ErrRefused for an error with which etcd refuses a change: a learner is not ready.
+// refusedByEtcd is ErrRefused for an error with which etcd refuses a change, such as that a learner is not
+// ready, and ErrPending for one after which the change may still be made.
 func refusedByEtcd(err error) error {
-	if err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if err = pendingIfUnknown(err); err == nil || errors.Is(err, ErrPending) {
 		return err
 	}
 	return refused("%v", err)
+}
+
+// pendingIfUnknown is ErrPending for an error after which nobody knows yet whether a change was made: time
+// ran out, or the leader went away.
+func pendingIfUnknown(err error) error {
+	for _, unknown := range []error{
+		context.DeadlineExceeded, context.Canceled, etcderrors.ErrTimeout, etcderrors.ErrTimeoutDueToLeaderFail, etcderrors.ErrTimeoutDueToConnectionLost,
+		etcderrors.ErrTimeoutLeaderTransfer, etcderrors.ErrLeaderChanged, etcderrors.ErrNoLeader, etcderrors.ErrStopped,
+		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrLeaderChanged, rpctypes.ErrNoLeader,
+	} {
+		if errors.Is(err, unknown) {
+			return fmt.Errorf("%w: %w", ErrPending, err)
+		}
+	}
+	return err
 }
 
 // etcdID is the id of a member in etcd.
@@ -169,7 +230,7 @@ type change struct {
 // afterwards. A voter counts as running for upFor after its last answer, and as up only if it has
 // answered the last poll: each errs towards the refusal.
 func (c *Cluster) mayChange(ch change) error {
-	if err := c.votersLag(); err != nil {
+	if err := c.votersLag(ch.leaves); err != nil {
 		return err
 	}
 	v := c.view.Load()
@@ -195,10 +256,10 @@ func (c *Cluster) mayChange(ch change) error {
 	return nil
 }
 
-// votersLag refuses if a running voter is too far behind.
-func (c *Cluster) votersLag() error {
+// votersLag refuses if a running voter is too far behind, other than one that leaves; 0: none does.
+func (c *Cluster) votersLag(leaves uint32) error {
 	for _, n := range c.view.Load().up {
-		if n == c.node {
+		if n == c.node || n == leaves {
 			continue
 		}
 		if err := c.lags(n); err != nil {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,10 +50,12 @@ func (c *Cluster) startEtcd(ctx context.Context) (err error) {
 		return err
 	}
 	for stale := 0; ; {
-		learner, err := c.askMembership(ctx)
+		learner, members, err := c.askMembership(ctx)
 		if err == nil {
 			o := c.opt
-			o.Join = learner
+			if o.Join = learner; learner {
+				o.initial = members // --cluster may name members that have left since
+			}
 			c.etcd, err = startEtcd(&o)
 			if stale++; !isStaleMembers(err) || stale == staleMost {
 				return err
@@ -86,10 +89,10 @@ func errTookPart(name string) error {
 // errOtherCluster refuses a member that would form another cluster than the one that answers.
 var errOtherCluster = &SettingError{Setting: "the master key or --cluster"}
 
-// askMembership asks the peer ports of the other members whether this member has no vote. A final
-// error means that it has taken part in the cluster before, or that the cluster formed with another
+// askMembership asks the peer ports of the other members whether this member has no vote, and who the members
+// are. A final error means that it has taken part in the cluster before, or that the cluster formed with another
 // master key or list.
-func (c *Cluster) askMembership(ctx context.Context) (learner bool, err error) {
+func (c *Cluster) askMembership(ctx context.Context) (learner bool, members []Address, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var errs []error
@@ -97,37 +100,52 @@ func (c *Cluster) askMembership(ctx context.Context) (learner bool, err error) {
 		if a.Name == c.opt.Name {
 			continue
 		}
-		learner, err := c.askMember(ctx, a)
+		learner, members, err := c.askMember(ctx, a)
 		if err == nil || isFinal(err) {
-			return learner, err
+			return learner, members, err
 		}
 		errs = append(errs, err)
 	}
-	return false, errors.Join(errs...)
+	return false, nil, errors.Join(errs...)
 }
 
 // askMember asks the peer port of one other member. Of a learner the master key is compared when it has
 // the configuration: the id of a cluster does not follow its list of members.
-func (c *Cluster) askMember(ctx context.Context, a Address) (learner bool, err error) {
+func (c *Cluster) askMember(ctx context.Context, a Address) (learner bool, members []Address, err error) {
 	self := slices.IndexFunc(c.opt.Members, func(a Address) bool { return a.Name == c.opt.Name })
 	var list []membership.Member
 	header, err := c.toPeers.get(ctx, a.Peer, "/members", &list)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	for _, m := range list {
 		if !hasPeer(&m, c.opt.Members[self].Peer) {
 			continue
 		}
 		if len(m.ClientURLs) > 0 { // a member publishes them when it has a leader
-			return false, finalError{errTookPart(c.opt.Name)}
+			return false, nil, finalError{errTookPart(c.opt.Name)}
 		}
 		if !m.IsLearner && header.Get(clusterHeader) != c.forming {
-			return false, finalError{errOtherCluster}
+			return false, nil, finalError{errOtherCluster}
 		}
-		return m.IsLearner, nil
+		return m.IsLearner, c.addressesOf(list), nil
 	}
-	return false, fmt.Errorf("%s does not know %s: see dx cluster add", a.Name, c.opt.Name)
+	return false, nil, fmt.Errorf("%s does not know %s: see dx cluster add", a.Name, c.opt.Name)
+}
+
+// addressesOf returns the addresses of etcd's members. One that has not started yet has no name there.
+func (c *Cluster) addressesOf(list []membership.Member) (of []Address) {
+	for _, m := range list {
+		for _, u := range m.PeerURLs {
+			_, peer, _ := strings.Cut(u, "//")
+			name := cmp.Or(m.Name, m.ID.String())
+			if i := slices.IndexFunc(c.opt.Members, func(a Address) bool { return a.Name == c.opt.Name && a.Peer == peer }); i >= 0 {
+				name = c.opt.Name
+			}
+			of = append(of, Address{name, peer})
+		}
+	}
+	return of
 }
 
 // checkIdentity compares the file CLUSTER with the options.
@@ -184,8 +202,12 @@ func (c *Cluster) join(ctx context.Context) error {
 	if err := checkSettings(c.opt.Settings, cfg.Settings); err != nil {
 		return err
 	}
-	if err := cfg.checkMembers(c.opt.Members); err != nil {
+	missing, err := cfg.checkMembers(c.opt.Members)
+	if err != nil {
 		return err
+	}
+	if len(missing) > 0 {
+		c.opt.Log.Warn("--cluster lacks members that were added since", "members", strings.Join(missing, ", "))
 	}
 	self := cfg.named(c.opt.Name)
 	switch {

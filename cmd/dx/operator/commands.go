@@ -151,11 +151,29 @@ type venueError struct {
 }
 
 func (e *venueError) Error() string {
-	if e.wire.Details != nil && (*e.wire.Details)["reason"] != "" {
-		return fmt.Sprintf("%s (%d): %s", e.wire.Code, e.status, (*e.wire.Details)["reason"])
-	}
 	m := schemas.ErrorInfoOf(e.wire.Code)
-	return fmt.Sprintf("%s (%d): %s %s", e.wire.Code, e.status, m.Means, m.Next)
+	text := m.Means + " " + m.Next
+	if e.wire.Details != nil && (*e.wire.Details)["reason"] != "" {
+		d := *e.wire.Details
+		up, unknown := strconv.Atoi(d["up"])
+		voters, _ := strconv.Atoi(d["voters"]) // with up
+		switch {
+		case e.wire.Code != "shed":
+			text = d["reason"]
+		case unknown == nil && up <= voters/2:
+			text = fmt.Sprintf("no leader: %d of %d members %s up. Start the others; if their data are lost for good, see dx cluster recover.", up, voters, isOrAre(up))
+		case d["reason"] != "busy":
+			text = fmt.Sprintf("this member is %s: ask another one, and see dx cluster status.", d["reason"])
+		}
+	}
+	return fmt.Sprintf("%s (%d): %s", e.wire.Code, e.status, text)
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // pageFlags choose a page of a list.
