@@ -23,7 +23,7 @@ func (v *Venue) openFollower(ctx context.Context, e *engine.Options) (err error)
 	o.Caps, o.MasterKeys = capsSetting(e.Caps), v.keys.given()
 	v.follower, err = cluster.OpenFollower(ctx, o)
 	if wrong := (*cluster.SettingError)(nil); errors.As(err, &wrong) {
-		return &OptionError{"Follow", err}
+		return &OptionError{"Follow", namedForUsers(wrong)}
 	}
 	if wrong := (*cluster.OptionError)(nil); errors.As(err, &wrong) {
 		return &OptionError{"Follow", err}
@@ -74,6 +74,16 @@ func capsSetting(caps view.RetentionCaps) string {
 		caps = view.DefaultRetentionCaps()
 	}
 	return fmt.Sprint(caps)
+}
+
+// namedForUsers names the option that an operator sets, where the caps of the view follow from it.
+func namedForUsers(e *cluster.SettingError) error {
+	mirrors := map[string]string{fmt.Sprint(view.DefaultRetentionCaps()): "off", fmt.Sprint(view.MirroredRetentionCaps()): "on"}
+	have, want := mirrors[e.Have], mirrors[e.Want]
+	if e.Setting != settingCaps || have == "" || want == "" {
+		return e
+	}
+	return &cluster.SettingError{Setting: "--mirror", Have: have, Want: want}
 }
 
 // fourEyesSetting is the setting of the limit above which a second operator is needed.

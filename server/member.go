@@ -39,7 +39,7 @@ func (v *Venue) openCluster(ctx context.Context, e *engine.Options) (err error) 
 	c.Settings = v.clusterSettings(e.Caps)
 	v.cluster, err = cluster.Open(ctx, c)
 	if wrong := (*cluster.SettingError)(nil); errors.As(err, &wrong) {
-		return &OptionError{"Cluster", err}
+		return &OptionError{"Cluster", namedForUsers(wrong)}
 	}
 	if wrong := (*cluster.OptionError)(nil); errors.As(err, &wrong) {
 		return &OptionError{"Cluster", err}

@@ -120,7 +120,7 @@ func TestMembersShareSettings(t *testing.T) {
 		"--read-rate":    func(o *server.Options) { o.ReadRate = 50 },
 		"--write-floor":  func(o *server.Options) { o.WriteFloor = 30 },
 		"--account-rate": func(o *server.Options) { o.AccountRate = new(int64(30)) },
-		"view caps":      func(o *server.Options) { o.Mirror = "sqlite" },
+		"--mirror":       func(o *server.Options) { o.Mirror = "sqlite" },
 		"--cluster": func(o *server.Options) {
 			o.Cluster.Members = append(slices.Clone(o.Cluster.Members), cluster.Address{Name: "b", Peer: "127.0.0.1:1"})
 		},

@@ -1,18 +1,23 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"duplex/client"
+	"duplex/internal/postgrestest"
 	"duplex/schemas"
 )
 
@@ -23,6 +28,7 @@ import (
 func TestClusterHistory(t *testing.T) {
 	skipUnlessLong(t)
 	c := startCluster(t, append([]string{"--mirror", "sqlite"}, loadRates...)...)
+	c.founders = true // an old list is fine for members that start again, and for one that joins
 	l := c.load()
 	l.answered(12_000)
 	l.stop()
@@ -32,8 +38,7 @@ func TestClusterHistory(t *testing.T) {
 		c.waitServing(i)
 	}
 	c.accepted(0, "cluster", "defrag")
-	want := l.histories(c.url(0, 8080))
-	for name, rows := range want {
+	for name, rows := range l.histories(c.url(0, 8080)) {
 		if strings.Contains(name, "/ledger") && len(rows) <= 200 {
 			t.Errorf("%s has %d rows, not more than memory keeps", name, len(rows))
 		}
@@ -43,7 +48,7 @@ func TestClusterHistory(t *testing.T) {
 	f.args = []string{"--mirror", "sqlite"}
 	f.start(1, 2)
 	f.waitState("serving")
-	l.sameHistories("a follower from nothing", f.url(8080), want)
+	l.sameHistories("a follower from nothing", f.url(8080), c.url(0, 8080))
 
 	c.members = append(c.members, &memberProcess{removed: true}, &memberProcess{removed: true})
 	for k, replaced := range []struct{ old, by int }{{0, 3}, {1, 4}, {2, 0}} {
@@ -63,7 +68,7 @@ func TestClusterHistory(t *testing.T) {
 		c.accepted(asked, "cluster", "remove", memberNames[replaced.old])
 		c.members[replaced.old].removed = true
 		c.waitServing(replaced.by)
-		l.sameHistories("the member "+name, c.url(replaced.by, 8080), want)
+		l.sameHistories("the member "+name, c.url(replaced.by, 8080), c.url(asked, 8080))
 		c.waitStatus(asked, "the whole history on "+name, func(s schemas.ClusterStatus, err error) bool {
 			m := memberOf(s, name)
 			return err == nil && m.HistorySinceSeq != nil && *m.HistorySinceSeq == 0
@@ -72,6 +77,9 @@ func TestClusterHistory(t *testing.T) {
 			c.members[0].removed = false
 		}
 	}
+	c.terminate(4)
+	c.start(4)
+	c.waitServing(4)
 	for _, tr := range l.traders {
 		at := c.as(c.url(3, 8080), schemas.NewKey{APIKey: tr.key.APIKey, Secret: tr.key.Secret})
 		for id, order := range tr.orders {
@@ -87,6 +95,60 @@ func TestClusterHistory(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestClusterSharedDatabase gives three members one PostgreSQL database under load. The one that writes is
+// killed, then the next one stands still; another one writes within 15 s, and all have all rows
+// (docs/rules/history.md#one-database-for-several-nodes).
+func TestClusterSharedDatabase(t *testing.T) {
+	skipUnlessLong(t)
+	var server postgrestest.Server
+	t.Cleanup(server.Stop)
+	c := startCluster(t, append([]string{"--mirror", server.New(t)}, loadRates...)...)
+	l := c.load()
+	l.answered(3000)
+	writer := func(but int) (is int) {
+		t.Helper()
+		began := time.Now()
+		if !within(3*time.Minute, func() bool {
+			for i := range c.members {
+				if i != but && c.metricOf(i, "duplex_mirror_writer") == 1 {
+					is = i
+					return true
+				}
+			}
+			return false
+		}) {
+			t.Fatal("no other member writes the database")
+		}
+		t.Logf("%s writes after %v", memberNames[is], time.Since(began))
+		return is
+	}
+	for round, stop := range []func(i int){c.kill, func(i int) { c.signal(i, syscall.SIGSTOP) }} {
+		first := writer(-1)
+		stop(first)
+		l.useOthers(first)
+		writer(first)
+		l.answered(500)
+		if round == 0 {
+			c.start(first)
+		} else {
+			c.signal(first, syscall.SIGCONT)
+		}
+		c.waitServing(first)
+		l.use(0, 1, 2)
+		l.answered(500)
+	}
+	l.stop()
+	for i := 1; i < 3; i++ {
+		l.sameHistories("the member "+memberNames[i], c.url(i, 8080), c.url(0, 8080))
+	}
+	for i := range 3 {
+		if c.metricOf(i, "duplex_mirror_stopped") != 0 {
+			t.Errorf("the mirror of %s has stopped", memberNames[i])
+		}
+	}
+	l.finish()
 }
 
 // terminate ends a member as an operator does.
@@ -157,12 +219,45 @@ func readToTheEnd(ctx context.Context, at *client.Client, path, name string) (ro
 	}
 }
 
-// sameHistories compares all lists of a node with those of an original member, from before.
-func (l *workload) sameHistories(node, base string, want map[string][]string) {
+// sameHistories compares all lists of a node with those of a member that has everything. A round may end
+// between two reads, which are repeated then.
+func (l *workload) sameHistories(node, base, whole string) {
 	l.c.Helper()
-	for name, got := range l.histories(base) {
-		if !slices.Equal(got, want[name]) {
-			l.c.Errorf("%s: %s has %d rows, the original members have %d; or others", node, name, len(got), len(want[name]))
+	var got, want map[string][]string
+	if within(3*time.Minute, func() bool {
+		got, want = l.histories(base), l.histories(whole)
+		return maps.EqualFunc(got, want, slices.Equal[[]string])
+	}) {
+		return
+	}
+	for name := range got {
+		if !slices.Equal(got[name], want[name]) {
+			l.c.Errorf("%s: %s has %d rows, a member that has everything has %d; or others", node, name, len(got[name]), len(want[name]))
 		}
 	}
+}
+
+// metricOf returns a metric of a member, -1 if the member does not tell.
+func (c *clusterTrial) metricOf(i int, name string) float64 {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", c.url(i, 8082)+"/metrics", nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+clusterOperator)
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return -1
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			if n, err := strconv.ParseFloat(text, 64); err == nil {
+				return n
+			}
+		}
+	}
+	return -1
 }

@@ -50,15 +50,16 @@ func fewRounds() int {
 // that the ports are the default ones.
 type clusterTrial struct {
 	*testing.T
-	dir     string
-	hosts   []string
-	members []*memberProcess
-	env     []string // of a member that is started, beside the usual variables
-	args    []string // of every member
-	http    *http.Client
-	local   bool                             // members listen for callers on 127.0.0.1
-	launch  func(i int, cmd *exec.Cmd) error // starts the process of a member; nil: as usual
-	program string                           // of the members that are started; "": this one
+	dir      string
+	hosts    []string
+	members  []*memberProcess
+	env      []string // of a member that is started, beside the usual variables
+	args     []string // of every member
+	http     *http.Client
+	founders bool                             // --cluster names the first three members too, whatever became of them
+	local    bool                             // members listen for callers on 127.0.0.1
+	launch   func(i int, cmd *exec.Cmd) error // starts the process of a member; nil: as usual
+	program  string                           // of the members that are started; "": this one
 }
 
 type memberProcess struct {
@@ -181,7 +182,7 @@ func (c *clusterTrial) start(i int, more ...string) {
 	}
 	var list []string
 	for k := range c.members {
-		if k == i || !c.members[k].removed {
+		if k == i || c.founders && k < 3 || !c.members[k].removed {
 			list = append(list, memberNames[k]+"="+c.address(k, 7000))
 		}
 	}

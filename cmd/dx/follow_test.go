@@ -314,7 +314,7 @@ func TestFollow(t *testing.T) {
 
 	// Another master key, other caps, no address: exit 2. TestFollowerOfAnotherVenue has more reasons.
 	f.kill()
-	for want, wrong := range map[string][]string{"the master key differs": {"--master-key", strings.Repeat("ab", 32)}, "view caps is": {"--mirror", "sqlite"}, `"here" is not HOST:PORT`: {"--from", "here"}} {
+	for want, wrong := range map[string][]string{"the master key differs": {"--master-key", strings.Repeat("ab", 32)}, "--mirror is on, that of the cluster is off": {"--mirror", "sqlite"}, `"here" is not HOST:PORT`: {"--from", "here"}} {
 		f.args = wrong
 		f.start(0)
 		kill := time.AfterFunc(3*time.Minute, func() { _ = f.process.cmd.Process.Kill() }) // fails if it has ended
