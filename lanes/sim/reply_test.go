@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -108,6 +109,12 @@ func (r *reply) readREST(q *request, v any) (t replyResult, err error) {
 	if r.status >= 300 {
 		body, ok := v.(object)
 		if e, is := body["error"].(object); ok && is && len(body) == 1 {
+			if strings.HasPrefix(q.operation.target, "/admin/") && e["code"] == "shed" {
+				if !reflect.DeepEqual(e["details"], object{"reason": "busy"}) {
+					return t, fmt.Errorf("shed does not tell the operator why: %v", e)
+				}
+				e["details"] = nil
+			}
 			t, err = readError(e)
 			if err == nil && statuses[t.code] != r.status {
 				err = fmt.Errorf("%s with status %d", t.code, r.status)
