@@ -287,11 +287,12 @@ type decoded struct {
 // run projects until ctx ends, and then commits what was applied and writes a snapshot.
 func (p *projector) run(ctx context.Context, l Log) (err error) {
 	readCtx, stopReading := context.WithCancel(ctx)
+	from := p.at.position.Position // project may hand over older rows, and so write it, before a group is read
 	groups := make(chan decoded, 256)
 	reading := make(chan struct{})
 	go func() {
 		defer close(reading)
-		p.read(readCtx, l, groups)
+		p.read(readCtx, l, from, groups)
 	}()
 	defer func() {
 		stopReading()
@@ -312,10 +313,10 @@ func (p *projector) run(ctx context.Context, l Log) (err error) {
 	return err
 }
 
-// read decodes the groups of the log.
-func (p *projector) read(ctx context.Context, l Log, to chan<- decoded) {
+// read decodes the groups of the log behind a position.
+func (p *projector) read(ctx context.Context, l Log, from journal.Position, to chan<- decoded) {
 	defer close(to)
-	for g, err := range l.Tail(ctx, p.at.position.Position) {
+	for g, err := range l.Tail(ctx, from) {
 		d := decoded{Group: g, err: logError(err)}
 		if err == nil {
 			d.commands, d.err = replica.Commands(&d.Group)
