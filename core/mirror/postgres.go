@@ -38,7 +38,7 @@ type postgres struct {
 	fault  func(point string) error // see store.inject
 	leased bool                     // conn holds the lease
 	using  sync.Mutex               // of conn, once it is leased
-	end    context.CancelFunc       // of the signs of life of conn; nil: there are none
+	end    func()                   // ends the signs of life of conn; nil: there are none
 }
 
 // openPostgres opens the mirror in the database that dsn names, or an empty one beside it.
@@ -94,9 +94,13 @@ func openPostgres(ctx context.Context, dsn string, u use) (_ *postgres, err erro
 	p.reads.SetMaxOpenConns(readPool)
 	p.reads.SetMaxIdleConns(readPool)
 	if p.leased {
-		var alive context.Context
-		alive, p.end = context.WithCancel(context.Background())
-		go p.keepLease(alive)
+		alive, cancel := context.WithCancel(context.Background())
+		var signs sync.WaitGroup
+		signs.Go(func() { p.keepLease(alive) })
+		p.end = func() {
+			cancel()
+			signs.Wait()
+		}
 	}
 	return p, nil
 }
