@@ -58,4 +58,7 @@ func TestPendingChange(t *testing.T) {
 	if err := refusedByEtcd(nil); err != nil {
 		t.Error(err)
 	}
+	if err := refused("once"); refusedByEtcd(err) != err {
+		t.Errorf("a refusal is refused again: %v", refusedByEtcd(err))
+	}
 }

@@ -175,7 +175,7 @@ func (c *Cluster) promote(ctx context.Context, name string) error {
 // refusedByEtcd is ErrRefused for an error with which etcd refuses a change, such as that a learner is not
 // ready, and ErrPending for one after which the change may still be made.
 func refusedByEtcd(err error) error {
-	if err = pendingIfUnknown(err); err == nil || errors.Is(err, ErrPending) {
+	if err = pendingIfUnknown(err); err == nil || errors.Is(err, ErrPending) || errors.Is(err, ErrRefused) {
 		return err
 	}
 	return refused("%v", err)
