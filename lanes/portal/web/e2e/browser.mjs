@@ -44,7 +44,7 @@ export async function openBrowser({ width = 1440, height = 900, colorScheme = 'l
     if (!['data:', 'blob:'].includes(protocol) && !hosts.includes(hostname)) troubles.push(`request to ${r.url()}`)
   })
   context.on('console', (m) => {
-    if (m.type() === 'error' || m.type() === 'warning') troubles.push(`console ${m.type()}: ${m.text()}`)
+    if (m.type() === 'error' || m.type() === 'warning') troubles.push(`console ${m.type()}: ${m.text()} ${m.location().url}`)
   })
   // A signed request that reached the venue too late is rejected, and the page sends it again. Of a request
   // in time a 401 is an error.

@@ -217,6 +217,22 @@ const steps = {
     await test('account').and(page.locator(`[data-id="${trader.user_id}"]`)).locator('button', { hasText: 'Suspend…' }).click()
     await does('Suspend the account', 'is suspended')
     await test('account-state').filter({ hasText: 'Suspended' }).waitFor()
+    // A read that goes on when the page has left the account asks for nothing of another one.
+    let leave
+    const left = new Promise((resolve) => (leave = resolve))
+    await page.route(`**/admin/users/${trader.user_id}`, async (route) => {
+      await left
+      await route.continue()
+    }, { times: 1 })
+    await go('accounts')
+    const asked = page.waitForRequest(`**/admin/users/${trader.user_id}`)
+    await page.evaluate((id) => void (location.hash = `#/accounts/${id}`), trader.user_id)
+    await asked
+    await go('accounts')
+    const ledger = page.waitForResponse(`**/admin/users/${trader.user_id}/ledger*`)
+    leave()
+    await ledger
+    await page.evaluate((id) => void (location.hash = `#/accounts/${id}`), trader.user_id)
     // Esc takes back nothing that was sent, so the page says what became of it.
     await page.route('**/resume', async (route) => {
       await page.keyboard.press('Escape')
