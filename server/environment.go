@@ -36,12 +36,11 @@ func checkEnvironment(o *Options) error {
 		o.Environment = settings[settingEnvironment]
 	}
 	dir := filepath.Join(o.Data, "journal")
-	file := filepath.Join(dir, EnvironmentFile)
-	b, err := os.ReadFile(file)
+	name, err := markedEnvironment(dir)
 	if err == nil {
-		return sameEnvironment(o, strings.TrimSuffix(string(b), "\n"))
+		return sameEnvironment(o, name)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if damage := (*journal.Damage)(nil); !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &damage) {
 		return err
 	}
 	if !engine.HasJournal(dir) {
@@ -58,6 +57,21 @@ func checkEnvironment(o *Options) error {
 		return err
 	}
 	return sameEnvironment(o, nameOf(recorded))
+}
+
+// markedEnvironment reads the file that says what the venue of a journal is for. Errors: fs.ErrNotExist, a
+// *journal.Damage if it names no environment, or one of the disk.
+func markedEnvironment(dir string) (string, error) {
+	file := filepath.Join(dir, EnvironmentFile)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	name, ended := strings.CutSuffix(string(b), "\n")
+	if core.EnvironmentOf(name) == core.EnvironmentNone || !ended {
+		return "", &journal.Damage{File: file, Err: fmt.Errorf("%.40q is not an environment", b)}
+	}
+	return name, nil
 }
 
 // nameOf returns the name of a recorded environment. A venue without one is live.
@@ -122,11 +136,15 @@ func (v *Venue) checkRecordedEnvironment() error {
 	return sameEnvironment(&v.options, nameOf(recorded))
 }
 
-// markEnvironment writes the file that says what the venue is for, if there is none.
+// markEnvironment writes the file that says what the venue is for, if there is none or it is damaged.
 func (v *Venue) markEnvironment() error {
-	file := filepath.Join(v.keys.journal(), EnvironmentFile)
-	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+	_, err := markedEnvironment(v.keys.journal())
+	damage := (*journal.Damage)(nil)
+	switch {
+	case errors.As(err, &damage):
+		v.options.Log.Warn("a damaged file is written anew from the journal", "file", damage.File, "err", damage.Err)
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return atomicfile.Write(file, []byte(v.options.Environment+"\n"))
+	return atomicfile.Write(filepath.Join(v.keys.journal(), EnvironmentFile), []byte(v.options.Environment+"\n"))
 }

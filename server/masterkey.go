@@ -5,14 +5,17 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"duplex/core"
 	"duplex/core/engine"
+	"duplex/core/journal"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/internal/atomicfile"
@@ -31,8 +34,9 @@ import (
 //	            first secret is sealed again. When every secret is sealed under the new key
 //	            and master.key holds it, its line alone remains.
 //
-// So after a crash at any point, the key that the next start finds is among the lines. A
-// folder without the file, from an older release, is checked by its secrets alone
+// A last line has the CRC-32C of those before it; a file of an older release has none. So
+// after a crash at any point, the key that the next start finds is among the lines. A
+// folder without the file, or with a damaged one, is checked by its secrets alone
 // (verifyMasterKeys).
 type masterKeys struct {
 	data     string
@@ -97,36 +101,64 @@ func wrongMasterKey(format string, args ...any) error {
 // FingerprintFile is the name of the file beside the journal that identifies its master key.
 const FingerprintFile = "master.fingerprint"
 
+const fingerprintLen = 8 // bytes
+
 // fingerprint identifies a master key without revealing it.
 func fingerprint(master []byte) string {
 	sum := sha256.Sum256(append([]byte("duplex master key\n"), master...))
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:fingerprintLen])
 }
 
-// fingerprints returns the lines of the fingerprint file; none if there is no file.
-func (k *masterKeys) fingerprints() ([]string, error) {
+// sumOfFingerprints begins the last line of the fingerprint file.
+const sumOfFingerprints = "crc32c "
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// fingerprints returns the lines of the fingerprint file; none if there is no file. The error
+// is a *journal.Damage if the file is not one that a venue has written.
+func (k *masterKeys) fingerprints() (list []string, err error) {
 	b, err := os.ReadFile(k.fingerprintFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return strings.Fields(string(b)), err
+	if err != nil {
+		return nil, err
+	}
+	text, sum, summed := strings.Cut(string(b), sumOfFingerprints)
+	list = strings.Fields(text)
+	sound := len(list) > 0 && (!summed || sum == fmt.Sprintf("%08x\n", crc32.Checksum([]byte(text), castagnoli)))
+	for _, f := range list {
+		id, err := hex.DecodeString(f)
+		sound = sound && err == nil && len(id) == fingerprintLen
+	}
+	if !sound {
+		return nil, &journal.Damage{File: k.fingerprintFile(), Err: errNoFingerprint}
+	}
+	return list, nil
 }
+
+var errNoFingerprint = errors.New("it does not hold fingerprints of master keys: put it back from a backup, or remove it if you are sure of the key")
 
 // setFingerprints writes the fingerprints of the master keys that may seal secrets from now
 // on. It does not write a file that is right already, so that a venue with a full disk
 // starts.
 func (k *masterKeys) setFingerprints(masters ...[]byte) error {
-	var list []string
+	text := ""
 	for _, m := range masters {
-		if f := fingerprint(m); !slices.Contains(list, f) {
-			list = append(list, f)
+		if f := fingerprint(m) + "\n"; !strings.Contains(text, f) {
+			text += f
 		}
 	}
-	now, err := k.fingerprints()
-	if err != nil || slices.Equal(now, list) {
+	whole := text + sumOfFingerprints + fmt.Sprintf("%08x\n", crc32.Checksum([]byte(text), castagnoli))
+	now, err := os.ReadFile(k.fingerprintFile())
+	if err == nil && string(now) == whole || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return atomicfile.Write(k.fingerprintFile(), []byte(strings.Join(list, "\n")+"\n"))
+	err = atomicfile.Write(k.fingerprintFile(), []byte(whole))
+	if errors.Is(err, syscall.ENOSPC) && string(now) == text {
+		return nil // of an older release, and right
+	}
+	return err
 }
 
 // given returns the current key and the old one, if there is one.
@@ -155,9 +187,13 @@ func (k *masterKeys) vault() (*gate.Vault, error) {
 }
 
 // checkFingerprints returns an error if none of the given keys has a fingerprint of the
-// file. It runs before the journal is restored, because that takes longer.
+// file. It runs before the journal is restored, because that takes longer. A damaged file
+// is left to verifyMasterKeys.
 func (k *masterKeys) checkFingerprints() error {
 	want, err := k.fingerprints()
+	if damage := (*journal.Damage)(nil); errors.As(err, &damage) {
+		return nil
+	}
 	if err != nil || len(want) == 0 || k.lost {
 		return err
 	}
@@ -219,13 +255,19 @@ func (v *Venue) verifyMasterKeys() error {
 		}
 	})
 	want, err := v.keys.fingerprints()
-	if err != nil {
+	damage := (*journal.Damage)(nil)
+	if err != nil && !errors.As(err, &damage) {
 		return err
 	}
 	have := fingerprint(v.keys.current)
 	switch {
 	case len(unopened) == 0:
+		if damage != nil {
+			v.options.Log.Warn("a damaged file is written anew: every secret of the journal opens under the master key", "file", damage.File, "keys", all, "fingerprint", have)
+		}
 		return v.recordFingerprints()
+	case damage != nil:
+		return damage
 	case v.keys.lost:
 		return v.revokeLost(unopened)
 	case len(want) > 1:

@@ -1,13 +1,16 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"duplex/core"
+	"duplex/core/journal"
 	"duplex/lanes/gate"
 	"duplex/schemas"
 	"duplex/server"
@@ -268,4 +271,45 @@ func TestRotationFromOutside(t *testing.T) {
 		h.Close()
 	}
 	wantMasterKeyError(t, startError(t, dir, func(o *server.Options) { o.MasterKey = first }), server.Fingerprint(first), server.Fingerprint(second))
+}
+
+// TestFlippedFilesBesideTheJournal flips each byte of the files beside the journal that have no other copy in the
+// folder. With the right master key the venue starts, serves the keys and has written the file anew; with another key
+// it ends with the name of the damaged file.
+func TestFlippedFilesBesideTheJournal(t *testing.T) {
+	dir, _, one, _ := sealedVenue(t)
+	for _, name := range []string{server.FingerprintFile, server.EnvironmentFile} {
+		file := filepath.Join(dir, "journal", name)
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range whole {
+			flipped := bytes.Clone(whole)
+			flipped[i] ^= 1 << (i % 8)
+			replaceFile(t, file, string(flipped))
+			if i%8 == 0 { // a start takes long
+				h := servertest.OpenLive(t, dir, nil)
+				servertest.CheckKey(t, h, one)
+				h.Close()
+				if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, whole) {
+					t.Fatalf("%s with byte %d flipped: a start has left %q, %v", name, i, now, err)
+				}
+				replaceFile(t, file, string(flipped))
+			}
+			if name != server.FingerprintFile {
+				continue
+			}
+			if list, err := server.Fingerprints(dir); err == nil {
+				t.Errorf("%q is read as the fingerprints %q", flipped, list)
+			}
+		}
+		replaceFile(t, file, string(whole))
+	}
+	file := filepath.Join(dir, "journal", server.FingerprintFile)
+	replaceFile(t, file, "0123456789abcdeg\n")
+	err := startError(t, dir, func(o *server.Options) { o.MasterKey = otherMaster })
+	if damage := (*journal.Damage)(nil); !errors.As(err, &damage) || damage.File != file || !strings.Contains(err.Error(), "remove it if you are sure") {
+		t.Errorf("another key beside a damaged fingerprint: %v", err)
+	}
 }
