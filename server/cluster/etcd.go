@@ -19,12 +19,15 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"duplex/core/journal"
 )
 
 // The keys in etcd.
 const (
-	logKey    = "log"    // its versions are the groups; tests use several
-	configKey = "config" // the configuration of the cluster, as JSON
+	logKey       = "log"           // its versions are the groups; tests use several
+	configKey    = "config"        // the configuration of the cluster, as JSON
+	configSumKey = "config.crc32c" // its CRC-32C in hex, of the same revision: etcd's database has no checksum of its values
 )
 
 // etcd's bounds, in bytes.
@@ -75,7 +78,7 @@ func startEtcd(o *Options) (*embed.Etcd, error) {
 	cfg.QuotaBackendBytes, cfg.MaxRequestBytes = cmp.Or(o.quota, etcdQuota), etcdRequest
 	cfg.WarningApplyDuration, cfg.WarningUnaryRequestDuration = time.Second, time.Second
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(etcdLog{o}))
-	e, err := embed.StartEtcd(cfg)
+	e, err := startEmbedded(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", damageOfWAL(o.Dir, err))
 	}
@@ -83,6 +86,17 @@ func startEtcd(o *Options) (*embed.Etcd, error) {
 		_ = os.Chmod(c.Path, 0o600) // the folder is 0700 already
 	}
 	return e, nil
+}
+
+// startEmbedded starts etcd. A panic of its start is an error: a *journal.Damage, because etcd panics there when it
+// finds what it would not have written.
+func startEmbedded(cfg *embed.Config) (e *embed.Etcd, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &journal.Damage{File: filepath.Join(cfg.Dir, "member"), Err: fmt.Errorf("etcd cannot read it: %v: %s", p, replaceMember)}
+		}
+	}()
+	return embed.StartEtcd(cfg)
 }
 
 func (o *Options) peerURL(hostPort string) url.URL {

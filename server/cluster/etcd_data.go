@@ -1,22 +1,17 @@
 package cluster
 
 import (
-	"encoding/binary"
+	"bytes"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
-	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
-	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3/raftpb"
@@ -25,96 +20,13 @@ import (
 	"duplex/core/journal"
 )
 
-// etcd's database is a file of bbolt, which the process maps into memory: a file that was cut ends the
-// process with SIGBUS when a page beyond its end is read. So the file is compared with its own header
-// before etcd opens it. The header is one of the first two pages, the one with the higher transaction:
-//
-//	16  magic      u32, and the version, u32
-//	24  page size  u32
-//	56  pages      u64, all that the file has
-//	64  txid       u64
-//	72  sum        FNV-64a of bytes 16 to 71
-const (
-	boltMagic     = 0xED0CDAED
-	boltVersion   = 2
-	boltMeta      = 16
-	boltMetaBytes = 64
-	boltPageMin   = 1 << 10
-	boltPageMax   = 1 << 16
-)
-
 var (
-	errNoHeader = errors.New("it has no header of a database: it was cut or overwritten")
-	errNoDB     = errors.New("it is missing, or empty")
-	errNoWAL    = errors.New("etcd has no WAL")
+	errNoDB  = errors.New("it is missing, or empty")
+	errNoWAL = errors.New("etcd has no WAL")
 )
 
 // replaceMember says what to do about etcd's damaged data.
 const replaceMember = "replace the member (dx cluster add, remove, promote), or see dx cluster recover if the majority is lost"
-
-// checkDatabase returns a *journal.Damage if etcd's database, beside a WAL that exists, is missing or
-// shorter than its header says.
-func checkDatabase(dir string) error {
-	path := filepath.Join(dir, "etcd", "member", "snap", "db")
-	damage := func(err error) error {
-		return &journal.Damage{File: path, Err: fmt.Errorf("%w: %s", err, replaceMember)}
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return damage(errNoDB)
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if st.Size() == 0 {
-		return damage(errNoDB)
-	}
-	need, err := databaseSize(f)
-	if errors.Is(err, errNoHeader) {
-		return damage(err)
-	}
-	if err == nil && st.Size() < need {
-		return damage(fmt.Errorf("it has %d bytes, its header says at least %d: it was cut", st.Size(), need))
-	}
-	return err
-}
-
-// databaseSize returns the least size of a database in bytes, by its header.
-func databaseSize(f io.ReaderAt) (need int64, err error) {
-	newest, found := uint64(0), false
-	offsets := []int64{0}
-	for size := int64(boltPageMin); size <= boltPageMax; size *= 2 {
-		offsets = append(offsets, size)
-	}
-	for _, at := range offsets {
-		var b [boltMetaBytes]byte
-		switch _, err := f.ReadAt(b[:], at+boltMeta); {
-		case err == io.EOF:
-			continue
-		case err != nil:
-			return 0, err
-		}
-		u32, u64 := binary.LittleEndian.Uint32, binary.LittleEndian.Uint64
-		sum := fnv.New64a()
-		sum.Write(b[:56])
-		page := int64(u32(b[8:]))
-		if u32(b[:]) != boltMagic || u32(b[4:]) != boltVersion || u64(b[56:]) != sum.Sum64() || at != 0 && at != page {
-			continue
-		}
-		if txid := u64(b[48:]); !found || txid > newest {
-			newest, found, need = txid, true, int64(u64(b[40:]))*page
-		}
-	}
-	if !found {
-		return 0, errNoHeader
-	}
-	return need, nil
-}
 
 // mayLack is how many entries etcd's WAL may lack of those that its database has. etcd applies what the
 // others have committed while it writes it to its WAL, so when the power fails the database may be ahead by
@@ -122,69 +34,91 @@ func databaseSize(f io.ReaderAt) (need int64, err error) {
 // has confirmed none of them.
 const mayLack = 10_000
 
-// checkWAL returns a *journal.Damage if etcd's WAL lacks more than some entries of those that its database
-// has. etcd would start, get from the others what is missing, and vote meanwhile as if it had confirmed
-// nothing of that. A record that makes no sense is left to etcd, which names it.
-func checkWAL(dir string, some uint64) error {
-	member := filepath.Join(dir, "etcd", "member")
-	applied, err := appliedIndex(filepath.Join(member, "snap", "db"))
+// checkEtcdData returns a *journal.Damage if etcd's database is missing, was cut, has what etcd would not have
+// written, or does not fit to the WAL, which exists. etcd verifies the records of its WAL itself.
+func checkEtcdData(dir string, id ID) error {
+	db, err := checkDatabase(dir, id)
 	if err != nil {
 		return err
 	}
-	file, last, err := endOfWAL(filepath.Join(member, "wal"))
-	if err != nil || applied <= last+some {
+	return db.checkWAL(filepath.Join(dir, "etcd", "member", "wal"), mayLack)
+}
+
+// checkWAL returns a *journal.Damage if the WAL lacks more than some entries of those that the database has: etcd
+// would start, get from the others what is missing, and vote meanwhile as if it had confirmed nothing of that. And
+// if the database does not have just the entries that it says it has: etcd would apply some of them again, or never.
+func (db *database) checkWAL(dir string, some uint64) error {
+	w, err := readWAL(dir, db.applied)
+	if err != nil {
 		return err
 	}
-	return &journal.Damage{File: file, Err: fmt.Errorf("it ends at entry %d, and etcd's database has entry %d: it was cut: %s", last, applied, replaceMember)}
+	if db.applied > w.last+some {
+		return &journal.Damage{File: w.path, Err: fmt.Errorf("it ends at entry %d, and etcd's database has entry %d: it was cut: %s", w.last, db.applied, replaceMember)}
+	}
+	// The term of the last entry may be one that the WAL has lost.
+	if db.term > w.term+1 {
+		return db.damage("it has term %d, and the WAL ends with term %d", db.term, w.term)
+	}
+	received := filepath.Join(filepath.Dir(db.path), fmt.Sprintf("%016x.snap.db", w.snapshot))
+	if _, err := os.Stat(received); db.applied < w.snapshot && err != nil { // else etcd opens that one
+		return db.damage("it has entries up to %d, and etcd's snapshot has entry %d", db.applied, w.snapshot)
+	}
+	// etcd without space refuses what is in its WAL.
+	if w.put != nil && db.applied >= w.snapshot && db.applied <= w.last && !w.alarm && !db.alarm && !bytes.Equal(w.put, db.newest[logKey].value) {
+		return db.damage("its newest group is not that of entry %d, which it says it has", w.putIndex)
+	}
+	return nil
 }
 
-// appliedIndex returns the index of the newest entry that a database of etcd has; 0 if it has none. The
-// error is a *journal.Damage if a page makes no sense.
-func appliedIndex(path string) (index uint64, err error) {
-	damage := func(what any) error {
-		return &journal.Damage{File: path, Err: fmt.Errorf("%v: %s", what, replaceMember)}
-	}
-	defer func() {
-		if what := recover(); what != nil { // bbolt's answer to such a page
-			err = damage(what)
-		}
-	}()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Second})
-	if system := syscall.Errno(0); errors.As(err, &system) || errors.Is(err, bolterrors.ErrTimeout) {
-		return 0, fmt.Errorf("%s: %w", path, err) // it says nothing about the file
-	}
-	if err != nil {
-		return 0, damage(err)
-	}
-	err = db.View(func(tx *bolt.Tx) error {
-		meta := tx.Bucket(schema.Meta.Name())
-		if meta == nil {
-			return nil // a database that etcd has just made
-		}
-		if v := meta.Get(schema.MetaConsistentIndexKeyName); len(v) == 8 {
-			index = binary.BigEndian.Uint64(v)
-		}
-		return nil
-	})
-	return index, errors.Join(err, db.Close())
+// walEnd is the end of a WAL, up to the first record that is not whole.
+type walEnd struct {
+	path     string // of the newest file
+	last     uint64 // index of the last entry or snapshot
+	term     uint64 // the highest
+	snapshot uint64 // index of the newest one
+	alarm    bool   // etcd had no space for a while
+	received bool   // a snapshot came from another member, and what is older may be missing
+
+	put      []byte // of the newest entry up to the index applied that puts a group: the record; nil if there is none
+	putIndex uint64
 }
 
-// endOfWAL returns the newest file of a WAL, and the index of the last entry or snapshot in it. It reads up
-// to the first record that is not whole.
-func endOfWAL(dir string) (path string, last uint64, err error) {
+// readWAL reads the newest file of a WAL, and older ones until it has an entry that puts a group. applied is the last
+// entry that etcd's database has.
+func readWAL(dir string, applied uint64) (w walEnd, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.wal"))
 	if err != nil || len(files) == 0 {
-		return "", 0, errors.Join(err, errNoWAL)
+		return w, errors.Join(err, errNoWAL)
 	}
-	path = slices.Max(files)
-	var number, next uint64 // of the file; of the first entry in it
-	if _, err := fmt.Sscanf(filepath.Base(path), "%016x-%016x.wal", &number, &next); err != nil {
-		return path, 0, fmt.Errorf("%s: %w", path, err)
+	slices.Sort(files)
+	slices.Reverse(files)
+	for i, path := range files {
+		var number, first uint64 // of the file; of the first entry in it
+		if _, err := fmt.Sscanf(filepath.Base(path), "%016x-%016x.wal", &number, &first); err != nil {
+			return w, fmt.Errorf("%s: %w", path, err)
+		}
+		older := walEnd{path: files[0], last: max(first, 1) - 1}
+		if err := older.read(path, applied); err != nil {
+			return w, err
+		}
+		if i == 0 {
+			w = older
+		} else {
+			w.term, w.snapshot, w.alarm = max(w.term, older.term), max(w.snapshot, older.snapshot), w.alarm || older.alarm
+			w.put, w.putIndex = older.put, older.putIndex
+		}
+		if w.put != nil || older.received {
+			break
+		}
 	}
-	last = max(next, 1) - 1
+	return w, nil
+}
+
+// read reads one file.
+func (w *walEnd) read(path string, applied uint64) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return path, 0, err
+		return err
 	}
 	defer f.Close()
 	d := wal.NewDecoder(fileutil.NewFileReader(f))
@@ -193,20 +127,45 @@ func endOfWAL(dir string) (path string, last uint64, err error) {
 		case wal.CrcType:
 			d.UpdateCRC(rec.GetCrc())
 		case wal.EntryType:
-			var e raftpb.Entry
-			if err := proto.Unmarshal(rec.Data, &e); err != nil {
-				return path, last, nil
+			e := new(raftpb.Entry)
+			if err := proto.Unmarshal(rec.Data, e); err != nil {
+				return nil
 			}
-			last = e.GetIndex() // it replaces what was there
+			w.last, w.term = e.GetIndex(), max(w.term, e.GetTerm()) // it replaces what was there
+			w.takeEntry(e, applied)
+		case wal.StateType:
+			var s raftpb.HardState
+			if err := proto.Unmarshal(rec.Data, &s); err != nil {
+				return nil
+			}
+			w.term = max(w.term, s.GetTerm())
 		case wal.SnapshotType:
 			var s walpb.Snapshot
 			if err := proto.Unmarshal(rec.Data, &s); err != nil {
-				return path, last, nil
+				return nil
 			}
-			last = max(last, s.GetIndex())
+			if s.GetIndex() > w.last { // another member has sent it, in place of the entries before it
+				w.last, w.put, w.putIndex, w.received = s.GetIndex(), nil, 0, true
+			}
+			w.snapshot = max(w.snapshot, s.GetIndex())
 		}
 	}
-	return path, last, nil
+	return nil
+}
+
+// takeEntry looks for a put of a group, and for etcd's alarm.
+func (w *walEnd) takeEntry(e *raftpb.Entry, applied uint64) {
+	if w.putIndex >= e.GetIndex() { // it was not confirmed, and another one has taken its place
+		w.put, w.putIndex = nil, 0
+	}
+	r := new(etcdserverpb.InternalRaftRequest)
+	if e.GetType() != raftpb.EntryNormal || proto.Unmarshal(e.Data, r) != nil {
+		return
+	}
+	w.alarm = w.alarm || r.Alarm != nil
+	if p := r.Put; p != nil && string(p.Key) == logKey && e.GetIndex() <= applied {
+		w.put, w.putIndex = p.Value, e.GetIndex()
+	}
 }
 
 // damageOfWAL is a *journal.Damage for an error of etcd's start that comes from a damaged WAL.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,14 +26,15 @@ func TestDamagedEtcdIsNamed(t *testing.T) {
 	l := r.open(0)
 	fill(t, l, 1, 1<<32, 50)
 	l.Close()
+	id := r.clusters[0].id
 	r.closeAll()
 	member := filepath.Join(r.options[0].Dir, "etcd", "member")
 	logs, err := filepath.Glob(filepath.Join(member, "wal", "*.wal"))
 	if err != nil || len(logs) != 1 {
 		t.Fatal(logs, err)
 	}
-	if err := checkDatabase(r.options[0].Dir); err != nil {
-		t.Fatal("the whole database: ", err)
+	if err := checkEtcdData(r.options[0].Dir, id); err != nil {
+		t.Fatal("the whole data: ", err)
 	}
 	for _, test := range []struct {
 		name, path string
@@ -48,11 +50,11 @@ func TestDamagedEtcdIsNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer file.Close()
-			need, err := databaseSize(file)
-			if err != nil || need <= int64(2*os.Getpagesize()) || need > int64(len(b)) {
-				t.Fatal(need, len(b), err)
+			db, err := openBolt(file)
+			if err != nil || db.size() <= int64(2*os.Getpagesize()) || db.size() > int64(len(b)) {
+				t.Fatal(db, len(b), err)
 			}
-			return b[:need-1]
+			return b[:db.size()-1]
 		}},
 		{"one page", filepath.Join(member, "snap", "db"), func(b []byte) []byte { return b[:os.Getpagesize()] }},
 		{"half a page", filepath.Join(member, "snap", "db"), func(b []byte) []byte { return b[:30] }},
@@ -99,10 +101,16 @@ func TestCutWAL(t *testing.T) {
 	l.Close()
 	r.closeAll()
 	dir := r.options[0].Dir
-	if err := checkWAL(dir, 0); err != nil {
+	db, err := checkDatabase(dir, ID{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	walDir := filepath.Join(dir, "etcd", "member", "wal")
+	if err := db.checkWAL(walDir, 0); err != nil {
 		t.Fatal("the whole WAL: ", err)
 	}
-	path, last, err := endOfWAL(filepath.Join(dir, "etcd", "member", "wal"))
+	w, err := readWAL(walDir, db.applied)
+	path, last := w.path, w.last
 	if err != nil || last < 50 {
 		t.Fatal(path, last, err)
 	}
@@ -117,18 +125,19 @@ func TestCutWAL(t *testing.T) {
 		if err := os.WriteFile(path, append(whole[:cut:cut], make([]byte, len(whole)-cut)...), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, end, err := endOfWAL(filepath.Dir(path))
+		w, err := readWAL(walDir, db.applied)
+		end := w.last
 		if err != nil || end > last || last-end < lost {
 			t.Fatalf("with %d of %d bytes it ends at %d of %d, %v", cut, used, end, last, err)
 		}
 		if lost = last - end; lost == 0 {
 			continue
 		}
-		err = checkWAL(dir, lost-1)
+		err = db.checkWAL(walDir, lost-1)
 		if !errors.As(err, &damage) || damage.File != path || !strings.Contains(err.Error(), "it was cut") {
 			t.Fatalf("%d entries less: %v", lost, err)
 		}
-		if err := checkWAL(dir, lost); err != nil {
+		if err := db.checkWAL(walDir, lost); err != nil {
 			t.Fatalf("%d entries less, which may be: %v", lost, err)
 		}
 	}
@@ -142,8 +151,8 @@ func TestCutWAL(t *testing.T) {
 	if err := os.WriteFile(newer, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if file, end, err := endOfWAL(filepath.Dir(path)); err != nil || file != newer || end != last {
-		t.Errorf("an empty newest file: %s ends at %d, %v", file, end, err)
+	if w, err := readWAL(walDir, db.applied); err != nil || w.path != newer || w.last != last || w.put == nil {
+		t.Errorf("an empty newest file: %s ends at %d, %v", w.path, w.last, err)
 	}
 }
 
@@ -185,4 +194,108 @@ func TestFatalErrorIsLogged(t *testing.T) {
 	if !strings.Contains(written, "input/output error") {
 		t.Errorf("before the end the log has %q", written)
 	}
+}
+
+// TestFlippedDatabase flips used bytes of etcd's database. What is not damage to a member has no effect: etcd, in a
+// process of its own, reads every group.
+//
+//	go test ./server/cluster -run FlippedDatabase -damages 1000 -v
+func TestFlippedDatabase(t *testing.T) {
+	r := newTrial(t, 1)
+	l := r.open(0)
+	fill(t, l, 1, 1<<32, 300)
+	head, err := r.clusters[0].readHead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := read(t, l, 1, head)
+	id := r.clusters[0].id
+	l.Close()
+	r.closeAll()
+	o, err := openOffline(r.options[0].Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.close()
+	c, err := copyEtcd(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.remove()
+	path := filepath.Join(c.dir, "etcd", "member", "snap", "db")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkEtcdData(c.dir, id); err != nil {
+		t.Fatal("the whole data: ", err)
+	}
+	used := usedPages(t, whole)
+	flips, sound, random := 100**damages, 0, rand.New(rand.NewPCG(1, 2))
+	for i := range flips {
+		at := int(used[random.IntN(len(used))])*os.Getpagesize() + random.IntN(os.Getpagesize())
+		bit := byte(1) << random.IntN(8)
+		setByte(t, path, at, whole[at]^bit)
+		err := checkEtcdData(c.dir, id)
+		if damage := (*journal.Damage)(nil); err != nil && (!errors.As(err, &damage) || damage.File != path) {
+			t.Fatalf("byte %d, bit %#x: %v", at, bit, err)
+		}
+		if err != nil {
+			setByte(t, path, at, whole[at])
+			continue
+		}
+		if sound++; sound > *damages {
+			setByte(t, path, at, whole[at])
+			continue
+		}
+		archive, err := journal.Open(t.TempDir(), journal.Options{Archive: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.drain(t.Context(), archive); err != nil || archive.Head() != head || archive.Last() != want[head-1].After() {
+			t.Errorf("flip %d, of byte %d (%.40q), bit %#x, is no damage, and etcd reads %d of %d groups: %v", i, at, whole[at-min(at, 20):at+20], bit, archive.Head(), head, err)
+		}
+		if err := archive.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.make(filepath.Join(o.dir, "etcd", "member")); err != nil { // etcd has written to the copy
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d of %d flips have no effect", sound, flips)
+	if sound == 0 || sound > flips/2 {
+		t.Errorf("%d of %d flips have no effect", sound, flips)
+	}
+}
+
+func setByte(t *testing.T, path string, at int, b byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte{b}, int64(at)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// usedPages are the pages of a database that a walk reads, and the headers.
+func usedPages(t *testing.T, b []byte) (list []uint64) {
+	t.Helper()
+	db, err := openBolt(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.walk(func(string, []byte, []byte) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for p := range db.pages {
+		if p < 2 || db.seen[p/64]&(1<<(p%64)) != 0 {
+			list = append(list, p)
+		}
+	}
+	return list
 }

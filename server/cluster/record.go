@@ -52,6 +52,14 @@ func recordSum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:4], castagnoli), castagnoli, b[8:])
 }
 
+// recordID is the cluster that a record says it is of; zero if it is too short for one.
+func recordID(b []byte) (id ID) {
+	if len(b) >= recordHead {
+		id = ID(b[8:16])
+	}
+	return id
+}
+
 // decodeRecord returns the group of a record, without Number and Chain. Its body is part of b.
 func decodeRecord(id ID, b []byte) (g journal.Group, err error) {
 	switch {

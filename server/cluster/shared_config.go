@@ -34,12 +34,17 @@ func (c *Cluster) loadConfig(ctx context.Context) error {
 		if err != nil {
 			return finalError{err}
 		}
-		if _, err := c.client.Txn(ctx).If(clientv3.Compare(clientv3.Version(configKey), "=", 0)).Then(clientv3.OpPut(configKey, string(b))).Commit(); err != nil {
+		if _, err := c.client.Txn(ctx).If(clientv3.Compare(clientv3.Version(configKey), "=", 0)).Then(putConfig(b)...).Commit(); err != nil {
 			return err
 		}
 		return errors.New("the configuration is written")
 	}
 	return c.takeConfig(r.Kvs[0])
+}
+
+// putConfig are the writes of a configuration.
+func putConfig(text []byte) []clientv3.Op {
+	return []clientv3.Op{clientv3.OpPut(configKey, string(text)), clientv3.OpPut(configSumKey, configSum(text))}
 }
 
 // read reads a key of etcd as a majority has it now. A learner may only read what it has itself, so it
@@ -108,7 +113,7 @@ func (c *Cluster) changeConfig(ctx context.Context, change func(*config) error) 
 	if err != nil {
 		return finalError{err}
 	}
-	t, err := c.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(configKey), "=", r.Kvs[0].ModRevision)).Then(clientv3.OpPut(configKey, string(b))).Commit()
+	t, err := c.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(configKey), "=", r.Kvs[0].ModRevision)).Then(putConfig(b)...).Commit()
 	if err != nil {
 		return err
 	}

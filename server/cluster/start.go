@@ -27,10 +27,7 @@ var errForgotten = errors.New("etcd's data of this member is lost, so it must no
 // member that had a journal already.
 func (c *Cluster) startEtcd(ctx context.Context) (err error) {
 	if wal.Exist(filepath.Join(c.opt.Dir, "etcd", "member", "wal")) {
-		if err := checkDatabase(c.opt.Dir); err != nil {
-			return err
-		}
-		if err := checkWAL(c.opt.Dir, mayLack); err != nil {
+		if err := checkEtcdData(c.opt.Dir, c.id); err != nil {
 			return err
 		}
 		c.etcd, err = startEtcd(&c.opt)
