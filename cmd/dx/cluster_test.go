@@ -321,6 +321,10 @@ func adminBy(h *http.Client, ctx context.Context, url, method, path string, body
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
+	if raw, ok := into.(*json.RawMessage); ok { // of an error, too
+		*raw = text
+		return resp.StatusCode, err
+	}
 	if err == nil && resp.StatusCode < 300 && into != nil {
 		err = json.Unmarshal(text, into)
 	}
@@ -397,12 +401,13 @@ func TestClusterKills(t *testing.T) {
 func (c *clusterTrial) change(i int, method, path string, body any) {
 	c.Helper()
 	var status int
+	var answer json.RawMessage
 	var err error
 	if !within(3*time.Minute, func() bool {
-		status, err = c.admin(c.Context(), i, method, path, body, new(json.RawMessage))
+		status, err = c.admin(c.Context(), i, method, path, body, &answer)
 		return err == nil && status < 300
 	}) {
-		c.Fatalf("%s %s: %d %v", method, path, status, err)
+		c.Fatalf("%s %s: %d %s %v", method, path, status, answer, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -279,6 +280,44 @@ func TestPositionCanBeRead(t *testing.T) {
 		reads(m)
 		v.check(m)
 	})
+}
+
+// TestDamagedDatabase checks that a mirror whose file SQLite cannot read, at its start or later, stops with the name
+// of the file and the way out, and goes on after a rebuild.
+func TestDamagedDatabase(t *testing.T) {
+	t.Parallel()
+	for name, from := range map[string]int64{"not a database": 0, "a page": 4096} {
+		v, dsn := newVenueLog(t, 23), SQLitePath(tempDir(t))
+		v.run(200)
+		v.mirror(v.options(dsn))
+		f, err := os.OpenFile(dsn, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := f.Stat()
+		if err == nil {
+			_, err = f.WriteAt(bytes.Repeat([]byte{0xa5}, int(st.Size()-from)), from)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		m := v.start(v.options(dsn))
+		waitUntil(t, func() bool {
+			v.run(1)
+			return m.Err() != nil
+		})
+		if damage := (*journal.Damage)(nil); !errors.As(m.Err(), &damage) || damage.File != dsn || !strings.Contains(damage.Error(), "dx mirror rebuild") {
+			t.Errorf("%s: stopped with %v", name, m.Err())
+		}
+		if _, _, err := Rebuild(t.Context(), v.options(dsn), nil); err != nil {
+			t.Fatal(name, err)
+		}
+		mustClose(t, m)
+		m = v.start(v.options(dsn))
+		v.waitFor(m)
+		v.check(m)
+		mustClose(t, m)
+	}
 }
 
 // TestNewerSchema checks that a schema of a newer program is refused.

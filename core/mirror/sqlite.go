@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,8 +14,10 @@ import (
 	"sync"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
-	_ "modernc.org/sqlite" // the driver
+	sqlitedriver "modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
 
+	"duplex/core/journal"
 	"duplex/internal/atomicfile"
 )
 
@@ -133,14 +136,21 @@ func sqliteDSN(path string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
 }
 
-// sqliteError says what to do about a file that is not a database.
+// sqliteError adds the path to an error of the database in that file, or is damageOfSQLite.
 func sqliteError(path string, err error) error {
-	for _, sign := range []string{"file is not a database", "malformed"} {
-		if strings.Contains(err.Error(), sign) {
-			return fmt.Errorf("%s is damaged: %w. Run dx mirror rebuild", path, err)
-		}
+	if damage := damageOfSQLite(path, err); damage != nil {
+		return damage
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// damageOfSQLite is a *journal.Damage, which is final, if err says that SQLite cannot read the file at path; else nil.
+func damageOfSQLite(path string, err error) error {
+	var e *sqlitedriver.Error
+	if !errors.As(err, &e) || e.Code()&0xff != sqlitelib.SQLITE_CORRUPT && e.Code()&0xff != sqlitelib.SQLITE_NOTADB {
+		return nil
+	}
+	return &journal.Damage{File: path, Err: fmt.Errorf("%w: run dx mirror rebuild, which reads the journal; or stop this node of a cluster and move the file away, and it copies the rows of another node", err)}
 }
 
 // lockSQLite waits for a lock that keeps every process from opening the database at path, or from
@@ -199,6 +209,7 @@ func (s *sqlite) write(_ context.Context, build int64, b *batch) (err error) {
 	defer func() {
 		if err != nil {
 			_ = s.exec(ctx, "ROLLBACK") // fails if the error has ended the transaction
+			err = cmp.Or(damageOfSQLite(s.path, err), err)
 		}
 	}()
 	if err := s.fault("UPDATE cursor"); err != nil {

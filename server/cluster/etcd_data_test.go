@@ -237,7 +237,8 @@ func TestFlippedDatabase(t *testing.T) {
 		bit := byte(1) << random.IntN(8)
 		setByte(t, path, at, whole[at]^bit)
 		err := checkEtcdData(c.dir, id)
-		if damage := (*journal.Damage)(nil); err != nil && (!errors.As(err, &damage) || damage.File != path) {
+		// Of a database that says it has more entries than the WAL either may be wrong.
+		if damage := (*journal.Damage)(nil); err != nil && (!errors.As(err, &damage) || damage.File != path && !strings.HasSuffix(damage.File, ".wal")) {
 			t.Fatalf("byte %d, bit %#x: %v", at, bit, err)
 		}
 		if err != nil {

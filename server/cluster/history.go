@@ -120,6 +120,7 @@ func (c *Cluster) loses(leaves *member, own History) error {
 	if gone.History.State == HistoryOff {
 		return nil
 	}
+	mirrors := gone.History.known() // whether one of them may have a mirror
 	for _, m := range c.config.Load().Members {
 		if m.Node == leaves.Node {
 			continue
@@ -128,9 +129,13 @@ func (c *Cluster) loses(leaves *member, own History) error {
 		if m.Node == c.node {
 			h.History, up = own, true
 		}
+		mirrors = mirrors || !up || h.History.State != HistoryOff
 		if up && (h.History.State == HistoryComplete || gone.History.known() && h.History.known() && h.History.Since <= gone.History.Since) {
 			return nil
 		}
+	}
+	if !mirrors {
+		return nil
 	}
 	what := "what it knows of the history is not known"
 	if gone.History.known() {

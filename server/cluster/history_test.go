@@ -25,6 +25,8 @@ func TestMayLoseHistory(t *testing.T) {
 		"nobody has a mirror":                          {off, off, off, false, ""},
 		"the one that leaves has none":                 {off, behind(500), opening, false, ""},
 		"the one that leaves is the only one with any": {complete(900), off, off, false, "begins after seq 900"},
+		"never heard of, nobody else has a mirror":     {History{}, off, off, false, ""},
+		"never heard of, one other has a mirror":       {History{}, behind(500), off, false, "is not known"},
 		"it was never heard of":                        {History{}, behind(500), behind(500), false, "is not known"},
 		"never heard of, and another one is whole":     {History{}, complete(0), behind(500), false, ""},
 	} {
