@@ -46,14 +46,18 @@ func (v *Venue) bind(progress *startProgress) (err error) {
 	if err := v.startTLS(places.acme); err != nil {
 		return err
 	}
-	startingAdmin := admin.Starting(o.Environment, o.Oracle, progress.now)
+	rejects := gate.Draining
+	if o.Cluster != nil {
+		rejects = gate.Joining
+	}
+	startingAdmin := admin.Starting(o.Environment, o.Oracle, o.Cluster != nil, progress.now)
 	if v.admin, err = v.listen("Admin", o.Admin, o.AdminListener, places.admin, startingAdmin); err != nil {
 		return err
 	}
-	if v.portal, err = v.listen("Portal", o.Portal, o.PortalListener, places.portal, gate.Starting(nil, nil)); err != nil {
+	if v.portal, err = v.listen("Portal", o.Portal, o.PortalListener, places.portal, gate.Starting(nil, rejects, nil)); err != nil {
 		return err
 	}
-	v.api, err = v.listen("API", o.API, o.APIListener, places.api, startingAPI(v.origins()))
+	v.api, err = v.listen("API", o.API, o.APIListener, places.api, startingAPI(v.origins(), rejects))
 	return err
 }
 
@@ -68,8 +72,8 @@ func (v *Venue) origins() []string {
 }
 
 // startingAPI answers in the form of the lane that a request is for.
-func startingAPI(origins []string) http.Handler {
-	return gate.Starting(origins, func(w http.ResponseWriter, r *http.Request, e schemas.Error) {
+func startingAPI(origins []string, rejects func(*http.Request) schemas.Error) http.Handler {
+	return gate.Starting(origins, rejects, func(w http.ResponseWriter, r *http.Request, e schemas.Error) {
 		if r.URL.Path == mcp.Path {
 			mcp.Refuse(w, e)
 			return

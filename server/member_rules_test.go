@@ -23,8 +23,8 @@ import (
 	"duplex/tools"
 )
 
-// oneMember are the options of the only member of a cluster with etcd.
-func oneMember(t *testing.T, dir string) server.Options {
+// freePeer is an address of this machine that nothing else listens on.
+func freePeer(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -32,7 +32,13 @@ func oneMember(t *testing.T, dir string) server.Options {
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	peer := fmt.Sprintf("127.%d.%d.%d:%s", 200+rand.N(50), rand.N(250), 1+rand.N(250), port)
+	return fmt.Sprintf("127.%d.%d.%d:%s", 200+rand.N(50), rand.N(250), 1+rand.N(250), port)
+}
+
+// oneMember are the options of the only member of a cluster with etcd.
+func oneMember(t *testing.T, dir string) server.Options {
+	t.Helper()
+	peer := freePeer(t)
 	return server.Options{
 		Data: dir, OperatorToken: operatorToken, MasterKey: []byte(strings.Repeat("k", 32)), DisputeWindow: 7 * time.Second,
 		Cluster: &cluster.Options{Name: "a", Members: []cluster.Address{{Name: "a", Peer: peer}}, PeerListen: peer, Heartbeat: 10 * time.Millisecond, Election: 50 * time.Millisecond},

@@ -3,8 +3,11 @@ package server_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,5 +64,44 @@ func TestDamagedIdentityIsFinal(t *testing.T) {
 		if !errors.Is(err, engine.ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestWaitingMemberIsJoining checks that a member which waits for the others at its start answers as one that is
+// joining: the operator is told so, and callers get the codes with which a client asks another member.
+func TestWaitingMemberIsJoining(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	peers := []string{freePeer(t), freePeer(t), freePeer(t)}
+	o := server.Options{
+		Data: t.TempDir(), OperatorToken: operatorToken, MasterKey: make([]byte, 32), Oracle: "manual", Environment: "live",
+		APIListener: listenLoopback(t), PortalListener: listenLoopback(t), AdminListener: listenLoopback(t), Log: slog.New(slog.DiscardHandler),
+		Cluster: &cluster.Options{Name: "a", Members: []cluster.Address{{Name: "a", Peer: peers[0]}, {Name: "b", Peer: peers[1]}, {Name: "c", Peer: peers[2]}}, PeerListen: peers[0], FollowListen: "127.0.0.1:0"},
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := server.Open(ctx, o)
+		ended <- err
+	}()
+	for _, x := range []struct {
+		listener     net.Listener
+		method, path string
+		header       []string
+		want         string
+	}{
+		{o.AdminListener, "POST", "/admin/users/1/deposits", []string{"Authorization", "Bearer " + operatorToken}, `"code":"shed","num":null,"origin":"gateway","message":"shed","details":{"reason":"joining"}`},
+		{o.AdminListener, "GET", "/admin/cluster", nil, `"code":"unauthorized"`},
+		{o.APIListener, "GET", "/v1/exchange/status", nil, `"code":"node_behind","num":null,"origin":"gateway","message":"node_behind","details":null`},
+		{o.APIListener, "POST", "/v1/portfolio/orders", nil, `"code":"shed","num":null,"origin":"gateway","message":"shed","details":null`},
+		{o.APIListener, "POST", "/v1/mcp", nil, `"message":"shed"`},
+		{o.PortalListener, "POST", "/keys", nil, `"code":"shed"`},
+	} {
+		_, _, body := request(t, x.method, "http://"+x.listener.Addr().String()+x.path, "", x.header...)
+		if !strings.Contains(body, x.want) {
+			t.Errorf("%s %s: %s, want %s", x.method, x.path, body, x.want)
+		}
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

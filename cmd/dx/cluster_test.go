@@ -482,6 +482,18 @@ func TestClusterMajorityLost(t *testing.T) {
 		if _, err := reader.Balance(t.Context()); codeOf(err) != "node_behind" {
 			t.Errorf("a later read of one member of three: %v", err)
 		}
+		deposit := []string{"admin", "deposit", fmt.Sprint(l.user), "10000", "--id", fmt.Sprint("without-a-leader-", n)}
+		if out, err := c.tryAt(left, deposit...); err == nil || !strings.Contains(out, "no leader: 1 of 3 members is up") {
+			t.Errorf("a deposit on one member of three: %v, %s", err, out)
+		}
+		c.kill(left)
+		c.start(left)
+		if !within(3*time.Minute, func() bool {
+			out, err := c.tryAt(left, deposit...)
+			return err != nil && strings.Contains(out, "this member is joining: it waits until a majority")
+		}) {
+			t.Error("a member that waits for the others does not say so")
+		}
 		l.resetLongest()
 		c.start(first)
 		c.waitServing(first)

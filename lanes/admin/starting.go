@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"duplex/core/engine"
 	"duplex/lanes/gate"
 	"duplex/schemas"
 )
@@ -20,10 +21,19 @@ type Start struct {
 // Starting returns the handler of the listener while the venue replays its journal. Both
 // probes report a live venue that is not ready, with its progress
 // (docs/rules/operation.md#health). The page is served, and shows it. Any other request gets
-// draining with any bearer token, and unauthorized without one: the named operators are in the
-// journal, so a start cannot tell whose token is valid, and a valid one must not look revoked.
-func Starting(environment, oracle string, progress func() Start) http.Handler {
-	return gate.Starting(nil, func(w http.ResponseWriter, r *http.Request, e schemas.Error) {
+// draining, or of a member of a cluster shed with its state, with any bearer token, and unauthorized
+// without one: the named operators are in the journal, so a start cannot tell whose token is valid, and
+// a valid one must not look revoked.
+func Starting(environment, oracle string, member bool, progress func() Start) http.Handler {
+	rejects := gate.Draining
+	if member {
+		rejects = func(*http.Request) schemas.Error {
+			e := schemas.ErrorOf("shed")
+			e.Details = &schemas.Details{"reason": engine.Joining.String()}
+			return e
+		}
+	}
+	return gate.Starting(nil, rejects, func(w http.ResponseWriter, r *http.Request, e schemas.Error) {
 		if f := pageFileOf(r); f != nil {
 			f.ServeHTTP(w, r)
 			return

@@ -162,6 +162,8 @@ func (e *venueError) Error() string {
 			text = d["reason"]
 		case unknown == nil && up <= voters/2:
 			text = fmt.Sprintf("no leader: %d of %d members %s up. Start the others; if their data are lost for good, see dx cluster recover.", up, voters, isOrAre(up))
+		case d["reason"] == "joining":
+			text = "this member is joining: it waits until a majority of the members is there, or copies what it lacks. Start those that are down, or ask another one."
 		case d["reason"] != "busy":
 			text = fmt.Sprintf("this member is %s: ask another one, and see dx cluster status.", d["reason"])
 		}
