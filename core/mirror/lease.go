@@ -62,9 +62,12 @@ func (p *postgres) keepLease(ctx context.Context) {
 // Writer reports whether this mirror writes its database: not if another node of the cluster does.
 func (m *Mirror) Writer() bool { return m.writer.Load() }
 
+// isShared reports whether other nodes may write to the database.
+func (m *Mirror) isShared() bool { return m.o.Others != nil && isPostgres(m.o.DSN) }
+
 // openForWriting opens the database. If another node has the lease, it serves reads until this one gets it.
 func (m *Mirror) openForWriting(ctx context.Context) (store, error) {
-	if m.o.Others == nil || !isPostgres(m.o.DSN) {
+	if !m.isShared() {
 		return openStore(ctx, m.o.DSN, forWriting)
 	}
 	s, err := openStore(ctx, m.o.DSN, forSharing)
@@ -122,6 +125,9 @@ func (r *reading) look(ctx context.Context, s store) error {
 	c, err := s.cursor(ctx)
 	if err != nil || !c.found {
 		return err
+	}
+	if l := r.m.log.Load(); l != nil && c.Number > (*l).Last().Number {
+		return nil // this node stood still, and catches up: its log says nothing about the cursor yet
 	}
 	if c.build != r.build {
 		if err := ofJournal(ctx, r.m.o.Journal, &c); err != nil {

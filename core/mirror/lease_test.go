@@ -118,3 +118,40 @@ func TestReaderOfAnotherVenue(t *testing.T) {
 	o.Others = &otherNodes{}
 	waitForStop(t, other.start(o), ErrOtherVenue, "the data directory of the venue")
 }
+
+// TestNodeBehindASharedDatabase checks that a node whose log ends before what another one has written, because it stood
+// still, neither reads nor writes the database until it has caught up, and does not stop.
+func TestNodeBehindASharedDatabase(t *testing.T) {
+	shorterLeases(t)
+	dsn := newPostgres(t)
+	start := func(v *venueLog) *Mirror {
+		o := v.options(dsn)
+		o.Dir, o.Others = filepath.Join(tempDir(t), "mirror"), &otherNodes{}
+		return v.start(o)
+	}
+	ahead, behind := newVenueLog(t, 41), newVenueLog(t, 41)
+	ahead.run(30)
+	behind.run(20)
+	writer := start(ahead)
+	ahead.waitFor(writer)
+	reader := start(behind)
+	looked := func(what string) {
+		t.Helper()
+		for range 20 {
+			if err := reader.Err(); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if at, _ := reader.Position(); at != 0 {
+				t.Fatalf("%s: it says that it is at %d", what, at)
+			}
+			time.Sleep(10 * time.Millisecond) // of its own looks, which have no signal
+		}
+	}
+	looked("while another node writes")
+	mustClose(t, writer)
+	looked("with the lease")
+	behind.run(10)
+	behind.waitFor(reader)
+	behind.check(reader)
+	mustClose(t, reader)
+}

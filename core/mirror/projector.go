@@ -155,7 +155,7 @@ func (m *Mirror) replicaAt(ctx context.Context, l Log, c *cursor) (*replica.Repl
 	}
 	if last := l.Last(); c.Number > last.Number {
 		err := fmt.Errorf("its cursor is at group %d, and the journal ends at %d", c.Number, last.Number)
-		if m.o.Copied {
+		if m.o.Copied || m.isShared() { // another node, which has written them, has more of the log
 			return nil, err // run tries again
 		}
 		return nil, fmt.Errorf("%w: %w. The journal was restored from a backup, or the database is of another venue. Run dx mirror rebuild", ErrOtherVenue, err)
