@@ -97,20 +97,23 @@ func (r *Replica) Apply(g *journal.Group, cmds []core.Command, checkpoint func(*
 	r.State.Proposals[g.Node] = g.Proposal
 	out.Applied = make([]Applied, 0, len(cmds))
 	events := core.NewEvents(len(cmds))
-	for _, cmd := range cmds {
-		at := r.next(g.Stamp)
-		if j, first := r.Venue.Judge(cmd, at.Ts); j != venue.Effective {
-			out.Refused = append(out.Refused, r.refusal(cmd, j, first))
-			continue
-		}
-		out.Applied = append(out.Applied, r.apply(at, cmd, events))
-		if m, ok := cmd.(*core.Marked); ok {
-			out.Marked = append(out.Marked, m)
-			r.keepReceipt(&out.Applied[len(out.Applied)-1])
-		}
-		if c, ok := cmd.(*core.Checkpoint); ok && checkpoint != nil {
-			if err := checkpoint(c); err != nil {
-				return out, fmt.Errorf("group %d: %w", g.Number, err)
+	for list := range slices.Chunk(cmds, venue.PrefetchMax) {
+		r.Venue.Prefetch(list)
+		for _, cmd := range list {
+			at := r.next(g.Stamp)
+			if j, first := r.Venue.Judge(cmd, at.Ts); j != venue.Effective {
+				out.Refused = append(out.Refused, r.refusal(cmd, j, first))
+				continue
+			}
+			out.Applied = append(out.Applied, r.apply(at, cmd, events))
+			if m, ok := cmd.(*core.Marked); ok {
+				out.Marked = append(out.Marked, m)
+				r.keepReceipt(&out.Applied[len(out.Applied)-1])
+			}
+			if c, ok := cmd.(*core.Checkpoint); ok && checkpoint != nil {
+				if err := checkpoint(c); err != nil {
+					return out, fmt.Errorf("group %d: %w", g.Number, err)
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@
 //
 // The flow of a command:
 //
+//	Prefetch   before a group: read the memory that its commands will touch
 //	Apply
 //	  place    admit (docs/rules/orders.md#order-of-checks) -> match -> rest what is left
 //	  cancel   remove or reduce resting orders
@@ -26,6 +27,6 @@
 // The package never reads a clock, a file, a random source or a map in its iteration order, and
 // starts no goroutine. Time is the stamp of the command.
 //
-// Apply, Due, Image, MarshalBinary and Hash need exclusive access. The other reads may
+// Apply, Prefetch, Due, Image, MarshalBinary and Hash need exclusive access. The other reads may
 // run concurrently with each other, but not with those.
 package venue

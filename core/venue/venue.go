@@ -55,6 +55,8 @@ type Venue struct {
 
 	ev    *core.Events
 	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
+
+	prefetched uint32 // result of the reads of Prefetch, so that the compiler keeps them
 }
 
 // New returns an empty venue under the default rules, of which no revision is active yet.
