@@ -14,12 +14,11 @@ release:
 test:
 	go test ./...
 
-# The race detector on every package but those without goroutines and the simulations, which run in one.
+# The race detector, with BASE on what differs from that commit alone (.ci/race-packages).
 # RACEFLAGS=-short leaves out what starts processes or members of a cluster, which judge each other by time,
 # and what repeats the same many times.
-RACELESS := core core/book core/ledger core/proof core/round core/sim core/sim/day core/sim/model docs docs/guides lanes/sim schemas
 race:
-	packages="$(filter-out $(RACELESS:%=duplex/%),$(shell go list ./...))"; test -n "$$packages" && go test -race -timeout 30m $(RACEFLAGS) $$packages
+	packages=$$(.ci/race-packages) && { test -z "$$packages" || go test -race -vet=off -timeout 30m $(RACEFLAGS) $$packages; }
 
 # The tests beside a busy loop on every core, N times at each GOMAXPROCS, each time in a
 # new order. The output of a run that fails is kept, with its seed: make flaky N=20,
