@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"duplex/cluster"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/server"
-	"duplex/server/cluster"
 )
 
 var clockRounds = flag.Int("clockrounds", 0, "rounds of each fault in TestClusterClocks; 0: it is left out")

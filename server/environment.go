@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"duplex/cluster"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
@@ -15,7 +16,6 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/internal/atomicfile"
-	"duplex/server/cluster"
 )
 
 // EnvironmentFile is the name of the file beside the log of a journal that says what its venue is for:

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"duplex/cluster"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/server"
-	"duplex/server/cluster"
 )
 
 // files returns the path, the size, the time and the content of each file of a folder.

@@ -8,11 +8,11 @@ import (
 	"net"
 	"strconv"
 
+	"duplex/cluster"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
 	"duplex/core/view"
-	"duplex/server/cluster"
 )
 
 // openFollower prepares this follower of a cluster, and gives the engine its log. It adopts the

@@ -49,10 +49,16 @@ func (v *Venue) openLanes() {
 
 	adminOptions := admin.Options{
 		Venue: g.Venue, Gate: g, Log: o.Log, Token: sha256.Sum256([]byte(v.operator)), KeepShared: o.Environment == environmentDev, NamedOnly: o.adminIsPublic(), FourEyes: o.FourEyes, ManualOracle: &manual.Oracle{},
-		Sources: v.sourceStates, Index: v.indexStats, WebSocketStats: v.webSocketStats, Cluster: v.cluster, Follower: v.follower,
+		Sources: v.sourceStates, Index: v.indexStats, WebSocketStats: v.webSocketStats,
 		Listeners: map[string]*gate.Listener{"api": v.api.conns, "portal": v.portal.conns, "admin": v.admin.conns},
 	}
 	adminOptions.CertificateEnd, adminOptions.LogDropped = v.certificateEnd, o.LogDropped
+	switch {
+	case v.cluster != nil:
+		adminOptions.Cluster, adminOptions.NodeMetrics = v.cluster, v.cluster.Metrics()
+	case v.follower != nil:
+		adminOptions.NodeMetrics = v.follower.Metrics()
+	}
 	if v.mirror != nil {
 		adminOptions.Mirror = v.mirror
 	}

@@ -7,12 +7,12 @@ import (
 	"maps"
 	"time"
 
+	"duplex/cluster"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
 	"duplex/core/view"
 	"duplex/internal/backoff"
-	"duplex/server/cluster"
 )
 
 // openCluster starts this member or follower of a cluster, and gives the engine its log. A member

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"duplex/cluster"
 	"duplex/core"
 	"duplex/core/feed"
 	"duplex/core/venue"
@@ -19,7 +20,6 @@ import (
 	"duplex/lanes/portal"
 	"duplex/schemas"
 	"duplex/server"
-	"duplex/server/cluster"
 	"duplex/tools"
 )
 

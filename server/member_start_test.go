@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"duplex/cluster"
 	"duplex/core/engine"
 	"duplex/core/journal"
 	"duplex/core/journal/logtest"
 	"duplex/server"
-	"duplex/server/cluster"
 )
 
 // TestFailedStartWithoutMajorityEnds checks that a start which fails because no command is delivered

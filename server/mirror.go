@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"duplex/cluster"
 	"duplex/core/engine"
 	"duplex/core/history"
 	"duplex/core/mirror"
 	"duplex/core/view"
-	"duplex/server/cluster"
 )
 
 // MirrorOptions returns the options of the mirror of a data folder, which Options.Mirror names. ok is

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"duplex/cluster"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/feed"
@@ -19,7 +20,6 @@ import (
 	"duplex/lanes/funding"
 	"duplex/lanes/gate"
 	"duplex/lanes/portal"
-	"duplex/server/cluster"
 	"duplex/tools"
 )
 

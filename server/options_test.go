@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"duplex/cluster"
 	"duplex/feeds"
 	"duplex/feeds/sim"
 	"duplex/lanes/portal"
 	"duplex/server"
-	"duplex/server/cluster"
 )
 
 // TestOptionErrors tests that Open names the option that cannot work, and releases the

@@ -39,19 +39,19 @@ var wallClock = map[string]string{
 	"lanes/ws/send_queue.go":          "deadline of a close",
 	"lanes/ws/update_subscription.go": "rate of snapshots to a connection",
 	"server/archive.go":               "age of the archive",
-	"server/cluster/cluster.go":       "contact with other machines",
-	"server/cluster/defrag.go":        "when a database was last written anew",
-	"server/cluster/lead.go":          "how long syncs take",
-	"server/cluster/forming.go":       "how long a start waits for the other members",
-	"server/cluster/follow.go":        "the clock of a node that starts, and contact with other machines",
-	"server/cluster/follower.go":      "contact with other machines",
-	"server/cluster/follower_log.go":  "contact with other machines",
-	"server/cluster/log.go":           "the default of journal.Options.Now",
-	"server/cluster/membership.go":    "contact with other machines",
-	"server/cluster/peers.go":         "contact with other machines",
-	"server/arena/process.go":         "how long agents take to end",
-	"server/arena/trajectory.go":      "when a call was made, by the machine's clock",
-	"server/arena/turns.go":           "stalls, and the pace of a run in real time",
+	"cluster/cluster.go":              "contact with other machines",
+	"cluster/defrag.go":               "when a database was last written anew",
+	"cluster/lead.go":                 "how long syncs take",
+	"cluster/forming.go":              "how long a start waits for the other members",
+	"cluster/follow.go":               "the clock of a node that starts, and contact with other machines",
+	"cluster/follower.go":             "contact with other machines",
+	"cluster/follower_log.go":         "contact with other machines",
+	"cluster/log.go":                  "the default of journal.Options.Now",
+	"cluster/membership.go":           "contact with other machines",
+	"cluster/peers.go":                "contact with other machines",
+	"arena/process.go":                "how long agents take to end",
+	"arena/trajectory.go":             "when a call was made, by the machine's clock",
+	"arena/turns.go":                  "stalls, and the pace of a run in real time",
 	"server/options.go":               "the default of Options.Now",
 	"server/starting.go":              "how long a start takes",
 	"server/venue.go":                 "how long a stop takes",
@@ -64,7 +64,7 @@ func TestWallClock(t *testing.T) {
 	for file := range wallClock {
 		unused[file] = true
 	}
-	for _, root := range []string{"core", "lanes", "schemas", "server", "tools"} {
+	for _, root := range []string{"arena", "cluster", "core", "lanes", "schemas", "server", "tools"} {
 		err := filepath.WalkDir(filepath.Join("..", root), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"duplex/cluster"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
@@ -28,7 +29,6 @@ import (
 	"duplex/lanes/mcp"
 	"duplex/lanes/ws"
 	"duplex/schemas"
-	"duplex/server/cluster"
 	"duplex/tools"
 )
 

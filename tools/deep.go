@@ -10,7 +10,6 @@ import (
 
 	"duplex/core"
 	"duplex/core/history"
-	"duplex/core/journal"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -18,7 +17,7 @@ import (
 
 // History has the rows that memory no longer keeps; *mirror.Mirror is one.
 type History interface {
-	Position() (seq uint64, at journal.Position)
+	Written() (seq uint64, stamp int64) // of the last command whose rows it has, and of its group, in ns
 	Since() (seq uint64, ok bool)
 	Complete() bool // no other node has rows from before Since
 	Lag() time.Duration
@@ -240,7 +239,7 @@ func (v *Venue) readHistory(caller Caller, until func() time.Duration, read func
 // row up to seq: 0 if it has them.
 func (v *Venue) mirrorHas(seq uint64) func() time.Duration {
 	return func() time.Duration {
-		if at, _ := v.History.Position(); at >= seq {
+		if at, _ := v.History.Written(); at >= seq {
 			return 0
 		}
 		return max(minMirrorWait, v.History.Lag())
@@ -250,7 +249,7 @@ func (v *Venue) mirrorHas(seq uint64) func() time.Duration {
 // mirrorHasUntil is mirrorHas for the rows of commands with a stamp below ts, in ns.
 func (v *Venue) mirrorHasUntil(ts int64) func() time.Duration {
 	return func() time.Duration {
-		if _, at := v.History.Position(); at.Stamp >= ts {
+		if _, stamp := v.History.Written(); stamp >= ts {
 			return 0
 		}
 		return max(minMirrorWait, v.History.Lag())

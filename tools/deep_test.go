@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"duplex/core/history"
-	"duplex/core/journal"
 	"duplex/core/view"
 	"duplex/schemas"
 )
@@ -23,9 +22,9 @@ type mirrorAt struct {
 	lacks bool // another node has older rows
 }
 
-func (m mirrorAt) Complete() bool                       { return !m.lacks }
-func (m mirrorAt) Position() (uint64, journal.Position) { return m.seq, journal.Position{} }
-func (m mirrorAt) Lag() time.Duration                   { return 70 * time.Millisecond }
+func (m mirrorAt) Complete() bool           { return !m.lacks }
+func (m mirrorAt) Written() (uint64, int64) { return m.seq, 0 }
+func (m mirrorAt) Lag() time.Duration       { return 70 * time.Millisecond }
 
 // below iterates over positions below from, highest first.
 func below(rising []uint64, from uint64) iter.Seq2[uint64, uint64] {

@@ -53,7 +53,7 @@ func (v *Venue) retention() (out schemas.Retention) {
 	})
 	if v.History != nil {
 		if since, ok := v.History.Since(); ok {
-			at, _ := v.History.Position()
+			at, _ := v.History.Written()
 			out.History = &schemas.HistorySpan{SinceSeq: schemas.U64(since), AsOf: schemas.AsOf{AsOfSeq: schemas.U64(at)}}
 		}
 	}

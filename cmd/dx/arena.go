@@ -10,11 +10,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"duplex/arena"
 	"duplex/cmd/dx/cli"
 	"duplex/core/export"
 	"duplex/internal/atomicfile"
 	"duplex/schemas"
-	"duplex/server/arena"
 )
 
 // arenaCmd is `dx arena`.

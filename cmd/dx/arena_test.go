@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/arena"
 	"duplex/schemas"
-	"duplex/server/arena"
 )
 
 // TestArenaServe tests that the file with the keys of an arena can be read by its owner alone, and that the

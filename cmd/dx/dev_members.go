@@ -20,9 +20,9 @@ import (
 	"syscall"
 	"time"
 
+	"duplex/cluster"
 	"duplex/cmd/dx/cli"
 	"duplex/server"
-	"duplex/server/cluster"
 )
 
 // A dev venue of several members (docs/guides/cluster.md) is one process for each, which `dx dev

@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
+	"duplex/cluster"
 	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/mirror"
 	"duplex/internal/address"
 	"duplex/server"
-	"duplex/server/cluster"
 )
 
 // followCmd is `dx follow`. Its flags that dx serve has too mean the same there.

@@ -19,6 +19,8 @@ import (
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
 
+	"duplex/arena"
+	"duplex/cluster"
 	"duplex/cmd/dx/agent"
 	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/mirror"
@@ -28,8 +30,6 @@ import (
 	"duplex/core/journal"
 	"duplex/internal/address"
 	"duplex/schemas"
-	"duplex/server/arena"
-	"duplex/server/cluster"
 )
 
 const description = `Duplex: an exchange for yes/no prediction markets that agents, bots and people use on equal terms.

@@ -6,11 +6,11 @@ import (
 	"os"
 	"time"
 
+	"duplex/cluster"
 	"duplex/cmd/dx/cli"
 	"duplex/core/engine"
 	"duplex/internal/address"
 	"duplex/server"
-	"duplex/server/cluster"
 )
 
 // clusterFlags make the venue a member of a cluster (docs/rules/operation.md#cluster).

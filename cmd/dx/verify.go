@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"duplex/arena"
 	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
-	"duplex/server/arena"
 )
 
 // verifyCmd is `dx verify DIR`.

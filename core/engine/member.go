@@ -11,6 +11,19 @@ import (
 	"duplex/core/journal"
 )
 
+// What a change of the members of a cluster may answer.
+var (
+	// ErrRefused means that it is not safe now.
+	ErrRefused = errors.New("refused")
+
+	// ErrPending means that it was asked for, and has not happened within its time. It may still happen; the
+	// status of the cluster tells. It may be asked for again.
+	ErrPending = errors.New("pending")
+
+	// ErrAddress means that it names no member: not a name, or not an address.
+	ErrAddress = errors.New("not the name and address of a member")
+)
+
 // The states of a member of a log of several machines (docs/rules/operation.md#member-states). A
 // member judges itself by what its log, its clock, its disk and the attestations say. No other
 // member has a part in it.

@@ -299,6 +299,13 @@ func (m *Mirror) Position() (seq uint64, at journal.Position) {
 	return m.at.Seq, m.at.Position
 }
 
+// Written returns the seq of the last command whose rows are in the database, and the stamp of its group, in ns. Both
+// are 0 before the database is open.
+func (m *Mirror) Written() (seq uint64, stamp int64) {
+	seq, at := m.Position()
+	return seq, at.Stamp
+}
+
 // Since returns the seq up to which rows are missing: 0 if the mirror has them from the first
 // command. ok is false if the database was never open.
 func (m *Mirror) Since() (seq uint64, ok bool) {

@@ -7,13 +7,14 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/feeds"
 	"duplex/feeds/manual"
 	"duplex/lanes/funding"
 	"duplex/lanes/gate"
-	"duplex/server/cluster"
 	"duplex/tools"
 )
 
@@ -30,8 +31,8 @@ type Options struct {
 	Index           func(core.Feed) feeds.Stats               // counts of the index seconds of a feed; may be nil
 	WebSocketStats  func() WebSocketStats                     // counts of the event lane; may be nil
 	Mirror          Mirror                                    // nil if there is none
-	Follower        *cluster.Follower                         // this follower of a cluster; nil: none
-	Cluster         *cluster.Cluster                          // this member of a cluster; nil on a single machine
+	Cluster         Cluster                                   // of which this is a member; nil on a single machine
+	NodeMetrics     prometheus.Collector                      // of this member or follower; nil on a single machine
 	Archive         func() (age time.Duration, released bool) // how old the archive is, and whether the journal left it behind; nil without one
 	Funding         func() funding.Stats                      // of the funding service; nil without one
 	Listeners       map[string]*gate.Listener                 // the venue's listeners by name; may be nil

@@ -5,11 +5,22 @@ import (
 	"errors"
 	"net/http"
 
+	"duplex/core/engine"
 	"duplex/lanes/gate"
 	"duplex/schemas"
-	"duplex/server/cluster"
 	"duplex/tools"
 )
+
+// Cluster changes the members of a cluster; *cluster.Cluster is one. A change that is not safe now is
+// engine.ErrRefused, and one that outlasts its time engine.ErrPending.
+type Cluster interface {
+	Overview() schemas.ClusterStatus
+	Add(ctx context.Context, name, peer string) error // engine.ErrAddress if they are no name and address
+	Remove(ctx context.Context, name string, loseHistory bool) error
+	Promote(ctx context.Context, name string) error
+	MoveLeader(ctx context.Context, name string) error
+	Defrag(ctx context.Context) ([]schemas.Defragmented, error)
+}
 
 // The members of a cluster (docs/rules/operation.md#cluster). A single machine has none, which is
 // invalid_transition.
@@ -22,11 +33,7 @@ func (l *lane) clusterStatus(context.Context, *gate.Call, *schemas.None) (schema
 }
 
 func (l *lane) addMember(ctx context.Context, c *gate.Call, in *schemas.AddMember) (int, any, error) {
-	list, err := cluster.ParseAddresses(in.Name + "=" + in.Peer)
-	if err != nil || len(list) != 1 {
-		return 0, nil, tools.NewError("schema_violation")
-	}
-	return l.changeMembers(ctx, 201, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Add(ctx, list[0]) })
+	return l.changeMembers(ctx, 201, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Add(ctx, in.Name, in.Peer) })
 }
 
 func (l *lane) removeMember(ctx context.Context, c *gate.Call, in *schemas.RemoveMember) (int, any, error) {
@@ -53,7 +60,7 @@ func (l *lane) defrag(ctx context.Context, c *gate.Call, in *schemas.AuditReason
 // pending, with 202.
 func (l *lane) changeMembers(ctx context.Context, status int, c *gate.Call, member, reason string, change func(context.Context) error) (int, any, error) {
 	err := l.changeCluster(ctx, c, member, reason, change)
-	if errors.Is(err, cluster.ErrPending) {
+	if errors.Is(err, engine.ErrPending) {
 		return http.StatusAccepted, schemas.PendingChange{Status: "pending"}, nil
 	}
 	if err != nil {
@@ -70,8 +77,11 @@ func (l *lane) changeCluster(ctx context.Context, c *gate.Call, member, reason s
 		return refused("a single machine has no members")
 	}
 	err := change(context.WithoutCancel(ctx))
-	if errors.Is(err, cluster.ErrRefused) {
+	switch {
+	case errors.Is(err, engine.ErrRefused):
 		err = refused(err.Error())
+	case errors.Is(err, engine.ErrAddress):
+		err = tools.NewError("schema_violation")
 	}
 	l.logAction(c, 0, reason, err, "member", member)
 	return err

@@ -15,6 +15,7 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/feeds"
+	"duplex/internal/metrics"
 	"duplex/lanes/funding"
 	"duplex/lanes/gate"
 )
@@ -35,96 +36,82 @@ func (l *lane) metrics() http.Handler {
 // collector reads the counts of the venue at each scrape.
 type collector struct{ *lane }
 
-// metric is a counter or gauge with its name, help and labels.
-type metric struct {
-	desc *prometheus.Desc
-	kind prometheus.ValueType
-}
-
-func counter(name, help string, labels ...string) metric {
-	return metric{prometheus.NewDesc("duplex_"+name, help, labels, nil), prometheus.CounterValue}
-}
-
-func gauge(name, help string, labels ...string) metric {
-	return metric{prometheus.NewDesc("duplex_"+name, help, labels, nil), prometheus.GaugeValue}
-}
-
 var (
-	groups     = counter("sequencer_groups_total", "Groups that this node has written to the log")
-	commands   = counter("sequencer_commands_total", "Commands that this node has written to the log")
-	logBytes   = counter("journal_bytes_total", "Bytes of commands written to the journal")
-	syncMax    = gauge("journal_sync_seconds_max", "Longest write and sync of a group since the start; on a member, the longest time to a majority")
-	applyMax   = gauge("apply_seconds_max", "Longest apply of a group since the start")
-	shed       = counter("commands_shed_total", "Commands rejected before they were sequenced, because the queue was full or their time ran out")
-	snapshots  = counter("snapshots_total", "Snapshots written")
-	queueDepth = gauge("sequencer_queue_depth", "Commands waiting for a group")
-	seq        = gauge("last_seq", "Sequence number of the last applied command")
-	checks     = counter("invariant_checks_total", "Commands after which the money invariant was checked and held")
-	stopped    = gauge("sequencer_stopped", "1 when the journal failed or the money invariant was violated: commands are no longer accepted")
-	diskFull   = gauge("disk_nearly_full", "1 while placements are rejected because the disk is nearly full")
-	ready      = gauge("ready", "1 when /readyz is 200")
+	groups     = metrics.Counter("sequencer_groups_total", "Groups that this node has written to the log")
+	commands   = metrics.Counter("sequencer_commands_total", "Commands that this node has written to the log")
+	logBytes   = metrics.Counter("journal_bytes_total", "Bytes of commands written to the journal")
+	syncMax    = metrics.Gauge("journal_sync_seconds_max", "Longest write and sync of a group since the start; on a member, the longest time to a majority")
+	applyMax   = metrics.Gauge("apply_seconds_max", "Longest apply of a group since the start")
+	shed       = metrics.Counter("commands_shed_total", "Commands rejected before they were sequenced, because the queue was full or their time ran out")
+	snapshots  = metrics.Counter("snapshots_total", "Snapshots written")
+	queueDepth = metrics.Gauge("sequencer_queue_depth", "Commands waiting for a group")
+	seq        = metrics.Gauge("last_seq", "Sequence number of the last applied command")
+	checks     = metrics.Counter("invariant_checks_total", "Commands after which the money invariant was checked and held")
+	stopped    = metrics.Gauge("sequencer_stopped", "1 when the journal failed or the money invariant was violated: commands are no longer accepted")
+	diskFull   = metrics.Gauge("disk_nearly_full", "1 while placements are rejected because the disk is nearly full")
+	ready      = metrics.Gauge("ready", "1 when /readyz is 200")
 
 	sequencingTime = prometheus.NewDesc("duplex_sequencing_seconds", "Time from a group's first command to its responses", nil, nil)
 	groupSizes     = prometheus.NewDesc("duplex_sequencer_group_size", "Commands in a group", nil, nil)
 	syncHistogram  = prometheus.NewDesc("duplex_journal_sync_seconds", "Time to write and sync a group; on a member, the time to a majority", nil, nil)
 	applyHistogram = prometheus.NewDesc("duplex_apply_seconds", "Time to apply a group", nil, nil)
 
-	requests       = counter("requests_total", "Requests by lane, operation and outcome; op is empty if the request failed before its operation was known", "lane", "op", "outcome")
+	requests       = metrics.Counter("requests_total", "Requests by lane, operation and outcome; op is empty if the request failed before its operation was known", "lane", "op", "outcome")
 	requestTime    = prometheus.NewDesc("duplex_request_duration_seconds", "Time from the head of a request to its response", []string{"lane", "op"}, nil)
-	errorResponses = counter("errors_total", "Error responses by code", "code")
+	errorResponses = metrics.Counter("errors_total", "Error responses by code", "code")
 
-	connections         = gauge("connections", "Open connections of a listener", "listener")
-	connectionsUnsigned = gauge("connections_unsigned", "Open connections of a listener that have shown no valid signature or token", "listener")
-	connectionPlaces    = gauge("connection_places", "Connections that a listener serves at once", "listener")
-	connectionsEvicted  = counter("connections_evicted_total", "Connections that ended for new ones, by reason: full (the listener), network, family", "listener", "reason")
-	connectionsRejected = counter("connections_rejected_total", "Connections that a listener closed at once because it was full of requests in progress", "listener")
-	unauthenticatedShed = counter("unauthenticated_shed_total", "Requests that were shed before their caller was known, because their network or all of them took too much")
-	handshakesFailed    = counter("tls_handshakes_failed_total", "Connections of a listener that ended in the TLS handshake", "listener")
-	certificateEnd      = gauge("tls_certificate_end_seconds", "Unix time at which the first certificate in use ends; 0 without one")
+	connections         = metrics.Gauge("connections", "Open connections of a listener", "listener")
+	connectionsUnsigned = metrics.Gauge("connections_unsigned", "Open connections of a listener that have shown no valid signature or token", "listener")
+	connectionPlaces    = metrics.Gauge("connection_places", "Connections that a listener serves at once", "listener")
+	connectionsEvicted  = metrics.Counter("connections_evicted_total", "Connections that ended for new ones, by reason: full (the listener), network, family", "listener", "reason")
+	connectionsRejected = metrics.Counter("connections_rejected_total", "Connections that a listener closed at once because it was full of requests in progress", "listener")
+	unauthenticatedShed = metrics.Counter("unauthenticated_shed_total", "Requests that were shed before their caller was known, because their network or all of them took too much")
+	handshakesFailed    = metrics.Counter("tls_handshakes_failed_total", "Connections of a listener that ended in the TLS handshake", "listener")
+	certificateEnd      = metrics.Gauge("tls_certificate_end_seconds", "Unix time at which the first certificate in use ends; 0 without one")
 
-	archiveAge      = gauge("archive_age_seconds", "Time since the newest copy of the journal in the archive; 0 without an archive")
-	archiveReleased = gauge("archive_hold_released", "1 if the journal was trimmed although the archive lacked it; 0 without an archive")
+	archiveAge      = metrics.Gauge("archive_age_seconds", "Time since the newest copy of the journal in the archive; 0 without an archive")
+	archiveReleased = metrics.Gauge("archive_hold_released", "1 if the journal was trimmed although the archive lacked it; 0 without an archive")
 
-	logDropped = counter("log_dropped_total", "Lines of the log that were dropped, because they could not be written")
+	logDropped = metrics.Counter("log_dropped_total", "Lines of the log that were dropped, because they could not be written")
 
-	fundingWaiting    = gauge("funding_events_waiting", "Deposits and withdrawals of which the funding service has not been told, at most 1000; 0 without one")
-	fundingAge        = gauge("funding_age_seconds", "Age of the first of them; 0 if there is none")
-	fundingDeliveries = counter("funding_deliveries_total", "Requests that told the funding service an event, by outcome", "outcome")
+	fundingWaiting    = metrics.Gauge("funding_events_waiting", "Deposits and withdrawals of which the funding service has not been told, at most 1000; 0 without one")
+	fundingAge        = metrics.Gauge("funding_age_seconds", "Age of the first of them; 0 if there is none")
+	fundingDeliveries = metrics.Counter("funding_deliveries_total", "Requests that told the funding service an event, by outcome", "outcome")
 
-	wsConnections   = gauge("ws_connections", "Open WebSockets")
-	wsSubscriptions = gauge("ws_subscriptions", "Subscriptions of all open WebSockets")
-	wsQueued        = gauge("ws_queued_bytes", "Bytes of frames in the send queues")
-	wsFrames        = counter("ws_frames_total", "Frames of public channels encoded")
-	wsFramesQueued  = counter("ws_frames_queued_total", "Frames of public channels put into a send queue")
-	wsConflations   = counter("ws_conflations_total", "Send queues conflated because their reader had fallen behind")
-	wsClosed        = counter("ws_closes_total", "WebSockets closed, by close code", "code")
+	wsConnections   = metrics.Gauge("ws_connections", "Open WebSockets")
+	wsSubscriptions = metrics.Gauge("ws_subscriptions", "Subscriptions of all open WebSockets")
+	wsQueued        = metrics.Gauge("ws_queued_bytes", "Bytes of frames in the send queues")
+	wsFrames        = metrics.Counter("ws_frames_total", "Frames of public channels encoded")
+	wsFramesQueued  = metrics.Counter("ws_frames_queued_total", "Frames of public channels put into a send queue")
+	wsConflations   = metrics.Counter("ws_conflations_total", "Send queues conflated because their reader had fallen behind")
+	wsClosed        = metrics.Counter("ws_closes_total", "WebSockets closed, by close code", "code")
 
-	users              = gauge("users", "Accounts")
-	resting            = gauge("resting_orders", "Orders in all books")
-	idBytes            = gauge("client_order_id_bytes", "Memory of the sets of used client order ids, in bytes")
-	pendingWithdrawals = gauge("withdrawals_pending", "Withdrawals that wait for a decision")
-	oldestWithdrawal   = gauge("withdrawal_oldest_pending_seconds", "Age of the withdrawal that has waited longest for a decision; 0 without one")
-	pendingApprovals   = gauge("approvals_pending", "Actions that wait for a second operator")
-	markets            = gauge("markets", "Market slots by the status of their current round", "status")
-	indexAge           = gauge("oracle_index_age_seconds", "Age of a feed's last index tick", "feed")
-	indexPrice         = gauge("oracle_index_price", "A feed's index in dollars, for display only", "feed")
-	indexSources       = gauge("oracle_index_sources", "Fresh sources behind a feed's last index tick", "feed")
-	leastSources       = gauge("oracle_index_min_sources", "Fresh sources that an index tick of a feed needs", "feed")
-	indexSeconds       = counter("oracle_index_seconds_total", "Index seconds of a feed by outcome: posted, slow or rejected when posted, or the reason for a missing index", "feed", "outcome")
-	stale              = gauge("oracle_feed_stale", "1 when a feed has no fresh index", "feed")
-	open               = gauge("oracle_session_open", "1 while a feed's session is open", "feed")
-	calendarEnd        = gauge("oracle_calendar_end_timestamp_seconds", "Close of the last session in the holiday calendar, after which the feeds with sessions stay closed")
+	users              = metrics.Gauge("users", "Accounts")
+	resting            = metrics.Gauge("resting_orders", "Orders in all books")
+	idBytes            = metrics.Gauge("client_order_id_bytes", "Memory of the sets of used client order ids, in bytes")
+	pendingWithdrawals = metrics.Gauge("withdrawals_pending", "Withdrawals that wait for a decision")
+	oldestWithdrawal   = metrics.Gauge("withdrawal_oldest_pending_seconds", "Age of the withdrawal that has waited longest for a decision; 0 without one")
+	pendingApprovals   = metrics.Gauge("approvals_pending", "Actions that wait for a second operator")
+	markets            = metrics.Gauge("markets", "Market slots by the status of their current round", "status")
+	indexAge           = metrics.Gauge("oracle_index_age_seconds", "Age of a feed's last index tick", "feed")
+	indexPrice         = metrics.Gauge("oracle_index_price", "A feed's index in dollars, for display only", "feed")
+	indexSources       = metrics.Gauge("oracle_index_sources", "Fresh sources behind a feed's last index tick", "feed")
+	leastSources       = metrics.Gauge("oracle_index_min_sources", "Fresh sources that an index tick of a feed needs", "feed")
+	indexSeconds       = metrics.Counter("oracle_index_seconds_total", "Index seconds of a feed by outcome: posted, slow or rejected when posted, or the reason for a missing index", "feed", "outcome")
+	stale              = metrics.Gauge("oracle_feed_stale", "1 when a feed has no fresh index", "feed")
+	open               = metrics.Gauge("oracle_session_open", "1 while a feed's session is open", "feed")
+	calendarEnd        = metrics.Gauge("oracle_calendar_end_timestamp_seconds", "Close of the last session in the holiday calendar, after which the feeds with sessions stay closed")
 
-	sourceAge        = gauge("oracle_source_age_seconds", "Age of a source's last price", "feed", "source")
-	sourceFresh      = gauge("oracle_source_fresh", "1 when a source would count for an index tick now", "feed", "source")
-	sourceUp         = gauge("oracle_source_running", "1 while the adapter of a source runs", "feed", "source")
-	sourceValues     = counter("oracle_source_values_total", "Values of a source by verdict", "feed", "source", "verdict")
-	sourcePrice      = gauge("oracle_source_price", "A source's last price in dollars, for display only", "feed", "source")
-	sourceMessages   = counter("oracle_source_messages_total", "Messages received from a source", "feed", "source")
-	sourceDropped    = counter("oracle_source_dropped_total", "Values of a source that were not a price, by reason", "feed", "source", "reason")
-	sourceReconnects = counter("oracle_source_reconnects_total", "Reconnections of a source", "feed", "source")
-	sourceJumps      = counter("oracle_source_jumps_total", "Index ticks that excluded a source because its price was beyond the jump limit", "feed", "source")
-	sourceOutliers   = counter("oracle_source_outliers_total", "Index ticks that excluded a source because its price was too far from the median", "feed", "source")
+	sourceAge        = metrics.Gauge("oracle_source_age_seconds", "Age of a source's last price", "feed", "source")
+	sourceFresh      = metrics.Gauge("oracle_source_fresh", "1 when a source would count for an index tick now", "feed", "source")
+	sourceUp         = metrics.Gauge("oracle_source_running", "1 while the adapter of a source runs", "feed", "source")
+	sourceValues     = metrics.Counter("oracle_source_values_total", "Values of a source by verdict", "feed", "source", "verdict")
+	sourcePrice      = metrics.Gauge("oracle_source_price", "A source's last price in dollars, for display only", "feed", "source")
+	sourceMessages   = metrics.Counter("oracle_source_messages_total", "Messages received from a source", "feed", "source")
+	sourceDropped    = metrics.Counter("oracle_source_dropped_total", "Values of a source that were not a price, by reason", "feed", "source", "reason")
+	sourceReconnects = metrics.Counter("oracle_source_reconnects_total", "Reconnections of a source", "feed", "source")
+	sourceJumps      = metrics.Counter("oracle_source_jumps_total", "Index ticks that excluded a source because its price was beyond the jump limit", "feed", "source")
+	sourceOutliers   = metrics.Counter("oracle_source_outliers_total", "Index ticks that excluded a source because its price was too far from the median", "feed", "source")
 )
 
 // Describe sends no descriptors, which makes the collector unchecked: the set of metrics
@@ -133,9 +120,7 @@ func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (g collector) Collect(out chan<- prometheus.Metric) {
-	put := func(m metric, v float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
-	}
+	put := func(m metrics.Metric, v float64, labels ...string) { m.Put(out, v, labels...) }
 	g.collectSequencer(put, out)
 	g.collectRequests(put, out)
 	g.collectWebSockets(put)
@@ -143,7 +128,9 @@ func (g collector) Collect(out chan<- prometheus.Metric) {
 	g.collectOracle(put)
 	g.collectMirror(put, out)
 	g.collectMember(put, out)
-	g.collectFollow(put)
+	if g.NodeMetrics != nil {
+		g.NodeMetrics.Collect(out)
+	}
 }
 
 // writeHistogram emits a histogram. Its values are divided by unit; from and last are the
@@ -157,7 +144,7 @@ func writeHistogram(out chan<- prometheus.Metric, desc *prometheus.Desc, s *engi
 	out <- prometheus.MustNewConstHistogram(desc, count, float64(sum)/unit, buckets, labels...)
 }
 
-type emit func(m metric, v float64, labels ...string)
+type emit func(m metrics.Metric, v float64, labels ...string)
 
 func (g collector) collectSequencer(put emit, out chan<- prometheus.Metric) {
 	e := g.Venue.Engine
@@ -176,9 +163,9 @@ func (g collector) collectSequencer(put emit, out chan<- prometheus.Metric) {
 	writeHistogram(out, applyHistogram, &s.ApplyLatency, 10, 34, 1e9)
 	put(seq, float64(e.Seq()))
 	put(checks, float64(s.InvariantChecks.Load()))
-	put(stopped, boolGauge(e.Err() != nil))
-	put(diskFull, boolGauge(e.DiskNearlyFull()))
-	put(ready, boolGauge(g.health().Ready))
+	put(stopped, metrics.Bool(e.Err() != nil))
+	put(diskFull, metrics.Bool(e.DiskNearlyFull()))
+	put(ready, metrics.Bool(g.health().Ready))
 }
 
 func (g collector) collectRequests(put emit, out chan<- prometheus.Metric) {
@@ -209,7 +196,7 @@ func (g collector) collectRequests(put emit, out chan<- prometheus.Metric) {
 		age, released = g.Archive()
 	}
 	put(archiveAge, age.Seconds())
-	put(archiveReleased, boolGauge(released))
+	put(archiveReleased, metrics.Bool(released))
 	put(logDropped, g.droppedLines())
 	g.putFunding(put)
 	g.Gate.Stats.Errors(func(code string, n uint64) { put(errorResponses, float64(n), code) })
@@ -289,8 +276,8 @@ func (g collector) collectOracle(put emit) {
 		}
 		put(leastSources, float64(rules.LeastSources(f)), f.String())
 		g.collectSeconds(put, f)
-		put(stale, boolGauge(silent), f.String())
-		put(open, boolGauge(inSession), f.String())
+		put(stale, metrics.Bool(silent), f.String())
+		put(open, metrics.Bool(inSession), f.String())
 	}
 	if g.Venue.Sessions != nil {
 		put(calendarEnd, float64(g.Venue.Sessions.End())/1e9)
@@ -335,8 +322,8 @@ func (g collector) collectSource(put emit, s *feeds.State) {
 		put(sourceAge, s.Age.Seconds(), of, name)
 		put(sourcePrice, float64(s.Source.Price)/1e8, of, name)
 	}
-	put(sourceFresh, boolGauge(s.Fresh), of, name)
-	put(sourceUp, boolGauge(s.Up), of, name)
+	put(sourceFresh, metrics.Bool(s.Fresh), of, name)
+	put(sourceUp, metrics.Bool(s.Up), of, name)
 	put(sourceReconnects, float64(s.Reconnects()), of, name)
 	put(sourceMessages, float64(s.Counts.Messages), of, name)
 	for reason, n := range s.Counts.Values {
@@ -353,13 +340,6 @@ func (g collector) collectSource(put emit, s *feeds.State) {
 }
 
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
-
-func boolGauge(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
 
 // putFunding puts the metrics of the funding service.
 func (g collector) putFunding(put emit) {

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/internal/logbuffer"
 	"duplex/lanes/gate"
 	"duplex/schemas"
-	"duplex/server/cluster"
 	"duplex/tools"
 )
 
@@ -339,13 +339,15 @@ func TestHeadOnAFollower(t *testing.T) {
 	d.runCases([]want{{"POST", "/admin/markets/1/pause", "", 421, code("read_only_node")}})
 }
 
+type noCluster struct{ Cluster }
+
 // TestClusterActionsAreLogged checks that the log names the operator, the member and the reason of a
 // change of the cluster, which the journal does not have.
 func TestClusterActionsAreLogged(t *testing.T) {
 	var log logbuffer.Buffer
-	l := &lane{Options: Options{Cluster: new(cluster.Cluster), Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	l := &lane{Options: Options{Cluster: noCluster{}, Log: slog.New(slog.NewTextHandler(&log, nil))}}
 	c := &gate.Call{Op: "admin_remove_member", Operator: core.Operator{Name: "ann"}}
-	err := l.changeCluster(t.Context(), c, "n2", "its disk", func(context.Context) error { return cluster.ErrRefused })
+	err := l.changeCluster(t.Context(), c, "n2", "its disk", func(context.Context) error { return engine.ErrRefused })
 	if tools.ErrorOf(err).Code != "invalid_transition" {
 		t.Error(err)
 	}

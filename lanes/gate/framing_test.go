@@ -118,7 +118,7 @@ func TestOnlyTheAmbiguousRequest(t *testing.T) {
 
 // unsignedEdge is Edge without authentication.
 func unsignedEdge(g *Gate, h http.Handler) http.Handler {
-	return g.handler("rest", authentication{beforeBody: func(*http.Request, *Call) error { return nil }}, h)
+	return g.handler("rest", listenerRules{signed: true, beforeBody: func(*http.Request, *Call) error { return nil }}, h)
 }
 
 // statuses returns the status of each response until the connection ends.

@@ -54,23 +54,27 @@ import (
 // Edge serves the API: signed requests with a time budget. next routes to the lanes; the
 // context of its requests carries a Call.
 func (g *Gate) Edge(next http.Handler) http.Handler {
-	return g.handler("rest", authentication{g.findCredentials, g.Authenticate}, next)
+	return g.handler("rest", listenerRules{beforeBody: g.findCredentials, behindBody: g.Authenticate, signed: true}, next)
 }
 
 // Guard serves another listener, such as the portal's. authenticate takes the place of
 // the signature, and comes before the body is read; the lane sets its own time budget, and CORS does not
 // apply.
 func (g *Gate) Guard(lane string, authenticate func(*http.Request, *Call) error, next http.Handler) http.Handler {
-	return g.handler(lane, authentication{authenticate, nil}, next)
+	return g.handler(lane, listenerRules{beforeBody: authenticate}, next)
 }
 
-// authentication is how a listener authenticates requests. The second part, which may be nil, needs the body.
-type authentication struct {
-	beforeBody, behindBody func(*http.Request, *Call) error
+// listenerRules are how a listener authenticates requests, and what else differs between listeners.
+type listenerRules struct {
+	beforeBody, behindBody func(*http.Request, *Call) error // the second, which may be nil, needs the body
+
+	// signed requests have a time budget, an origin and an Intercept, and their lanes set Call.Lane. Without
+	// it a write keeps the place of its connection.
+	signed bool
 }
 
 // admit runs the stages of the pipeline that find out whose request it is.
-func (g *Gate) admit(w http.ResponseWriter, r *http.Request, c *Call, by authentication) error {
+func (g *Gate) admit(w http.ResponseWriter, r *http.Request, c *Call, by listenerRules) error {
 	known, err := g.admitForwarded(r)
 	defer known()
 	if err == nil {
@@ -92,25 +96,24 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request, c *Call, by authent
 	return err
 }
 
-func (g *Gate) handler(lane string, by authentication, next http.Handler) http.Handler {
-	api := lane == "rest" // the other lanes of the API listener set Call.Lane themselves
+func (g *Gate) handler(lane string, by listenerRules, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		c := &Call{Lane: lane, ID: requestID(), Trace: traceID(r.Header), place: placeOf(r)}
 		w.Header()["X-Request-Id"] = []string{c.ID}
 		rec := &statusRecorder{ResponseWriter: w}
 		defer g.finish(rec, r, c, start)
-		bounded := api && !g.pathOptions(r).NoBudget
+		bounded := by.signed && !g.pathOptions(r).NoBudget
 		conn := connOf(r)
 		c.ambiguousFraming = conn.ambiguousEnd()
 		conn.watchDisconnect(!bounded)
-		if api && g.CORS(rec, r) {
+		if by.signed && g.CORS(rec, r) {
 			return
 		}
 		err := g.admit(rec, r, c, by)
 		if err == nil {
 			err = checkTarget(r, c)
-		} else if api && g.OnUnauthorized != nil && tools.ErrorOf(err).HTTP() == http.StatusUnauthorized {
+		} else if by.signed && g.OnUnauthorized != nil && tools.ErrorOf(err).HTTP() == http.StatusUnauthorized {
 			g.OnUnauthorized(r)
 		}
 		if err != nil {
@@ -128,11 +131,11 @@ func (g *Gate) handler(lane string, by authentication, next http.Handler) http.H
 			}
 			next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, callKey{}, c)))
 		}
-		if api && g.Intercept != nil {
+		if by.signed && g.Intercept != nil {
 			g.Intercept(rec, r, c, serve)
 			return
 		}
-		if !api && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if !by.signed && r.Method != http.MethodGet && r.Method != http.MethodHead {
 			if err := c.place.beginWrite(); err != nil {
 				g.writePathError(rec, r, err)
 				return
@@ -378,7 +381,7 @@ func (g *Gate) checkNode(c *Call, method string) error {
 	switch {
 	case !read && c.Op != "admin_snapshot":
 		return g.ReadOnly()
-	case read && c.Lane != "admin":
+	case read && c.Operator.Name == "":
 		return g.Behind()
 	}
 	return nil

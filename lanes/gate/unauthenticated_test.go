@@ -144,7 +144,8 @@ func TestPendingBodiesOfANetwork(t *testing.T) {
 	const most, connections, streams = 20, 3, 100
 	g := bareGate()
 	got := make(chan []byte, 1)
-	handler := g.handler("rest", authentication{
+	handler := g.handler("rest", listenerRules{
+		signed:     true,
 		beforeBody: func(*http.Request, *Call) error { return nil },
 		behindBody: func(_ *http.Request, c *Call) error { got <- c.Body; return nil },
 	}, http.NotFoundHandler())
@@ -190,7 +191,8 @@ func TestRequestsOfAForwardedNetwork(t *testing.T) {
 	g := bareGate()
 	g.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	reached, release := make(chan struct{}), make(chan struct{})
-	handler := g.handler("rest", authentication{
+	handler := g.handler("rest", listenerRules{
+		signed:     true,
 		beforeBody: func(*http.Request, *Call) error { return nil },
 		behindBody: func(*http.Request, *Call) error { reached <- struct{}{}; <-release; return nil },
 	}, http.NotFoundHandler())

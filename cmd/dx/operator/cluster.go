@@ -15,9 +15,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"duplex/cluster"
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
-	"duplex/server/cluster"
 )
 
 type (

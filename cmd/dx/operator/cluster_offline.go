@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"duplex/cluster"
 	"duplex/cmd/dx/cli"
-	"duplex/server/cluster"
 )
 
 // Commands that change the data of a node that is stopped (docs/rules/operation.md#cluster).

@@ -157,7 +157,7 @@ func place(t *testing.T, engines []*engine.Engine, batch int) result {
 // TestThroughput measures a single machine's log and a cluster of three members in this process, in
 // alternation, with 64 callers on the engines' own API:
 //
-//	go test ./server/cluster -run Throughput -throughput 5 -v -timeout 30m
+//	go test ./cluster -run Throughput -throughput 5 -v -timeout 30m
 func TestThroughput(t *testing.T) {
 	if *throughput == 0 {
 		t.Skip("-throughput N")

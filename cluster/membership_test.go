@@ -25,18 +25,18 @@ func TestAddBesideADeadVoter(t *testing.T) {
 	r.stop(2)
 	c := r.clusters[0]
 	d := Address{Name: "d", Peer: newHost() + ":7000"}
-	await(t, "add beside a dead voter", func() bool { return c.Add(t.Context(), d) == nil }) // refused while b does not answer
+	await(t, "add beside a dead voter", func() bool { return c.add(t.Context(), d) == nil }) // refused while b does not answer
 	if s := c.Overview(); len(s.Members) != 4 || s.Members[3].Node != "d" || s.Members[3].Role != roleLearner || s.Members[2].State != StateDown {
 		t.Errorf("%+v", s)
 	}
 	for refusal, try := range map[string]func() error{
-		"one change at a time":           func() error { return c.Add(t.Context(), Address{Name: "e", Peer: newHost() + ":7000"}) },
+		"one change at a time":           func() error { return c.add(t.Context(), Address{Name: "e", Peer: newHost() + ":7000"}) },
 		"only 1 of 2 voters would be up": func() error { return c.Remove(t.Context(), "b", true) },
 		"d is not up":                    func() error { return c.Promote(t.Context(), "d") },
 	} {
 		await(t, "a refusal with: "+refusal, func() bool { // another one while b does not answer
 			err := try()
-			return errors.Is(err, ErrRefused) && strings.Contains(err.Error(), refusal)
+			return errors.Is(err, engine.ErrRefused) && strings.Contains(err.Error(), refusal)
 		})
 	}
 	await(t, "remove of the dead voter", func() bool { return c.Remove(t.Context(), "c", true) == nil })
@@ -60,7 +60,7 @@ func TestLearnerStartsWithTheNewMembers(t *testing.T) {
 	r.stop(2)
 	host := newHost()
 	d := Address{Name: "d", Peer: host + ":7000"}
-	await(t, "add of d", func() bool { return c.Add(t.Context(), d) == nil })
+	await(t, "add of d", func() bool { return c.add(t.Context(), d) == nil })
 	o := r.options[0]
 	o.Dir, o.Name, o.Join, o.FollowListen = filepath.Join(r.dir, "d"), "d", true, host+":7001"
 	o.Members = append(slices.Clone(o.Members), d)

@@ -199,7 +199,7 @@ func TestFatalErrorIsLogged(t *testing.T) {
 // TestFlippedDatabase flips used bytes of etcd's database. What is not damage to a member has no effect: etcd, in a
 // process of its own, reads every group.
 //
-//	go test ./server/cluster -run FlippedDatabase -damages 1000 -v
+//	go test ./cluster -run FlippedDatabase -damages 1000 -v
 func TestFlippedDatabase(t *testing.T) {
 	r := newTrial(t, 1)
 	l := r.open(0)

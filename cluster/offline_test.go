@@ -20,7 +20,7 @@ var damages = flag.Int("damages", 3, "damaged databases of etcd in TestRecoverOf
 // TestRecoverOfADamagedDatabase checks that etcd's damaged database is an error to recover, which goes
 // on with the archives, and never the end of the process; and that what is read in spite of it is right.
 //
-//	go test ./server/cluster -run RecoverOfADamagedDatabase -damages 1000 -v
+//	go test ./cluster -run RecoverOfADamagedDatabase -damages 1000 -v
 func TestRecoverOfADamagedDatabase(t *testing.T) {
 	r := newTrial(t, 1)
 	l := r.open(0)

@@ -9,6 +9,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
+
+	"duplex/core/engine"
 )
 
 // TestCheckMembers compares lists of --cluster with members that have changed since
@@ -46,12 +48,12 @@ func TestCheckMembers(t *testing.T) {
 // TestPendingChange checks after which errors of etcd a change may still be made, and which are refusals.
 func TestPendingChange(t *testing.T) {
 	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("it took long: %w", context.DeadlineExceeded), etcderrors.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrLeaderChanged, etcderrors.ErrNoLeader} {
-		if got := refusedByEtcd(err); !errors.Is(got, ErrPending) || errors.Is(got, ErrRefused) {
+		if got := refusedByEtcd(err); !errors.Is(got, engine.ErrPending) || errors.Is(got, engine.ErrRefused) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
 	for _, err := range []error{etcderrors.ErrLearnerNotReady, errors.New("anything else")} {
-		if got := refusedByEtcd(err); !errors.Is(got, ErrRefused) || errors.Is(got, ErrPending) {
+		if got := refusedByEtcd(err); !errors.Is(got, engine.ErrRefused) || errors.Is(got, engine.ErrPending) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}

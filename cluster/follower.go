@@ -424,9 +424,6 @@ func (f *Follower) Lag() (groups uint64, beat time.Duration, never bool) {
 	return groups, age, age == math.MaxInt64
 }
 
-// Streams returns how many streams this node has begun, and how many of them had another chain.
-func (f *Follower) Streams() (begun, rejected uint64) { return f.attempts.Load(), f.rejected.Load() }
-
 // Members implements engine.Options.Members. It does not block.
 func (f *Follower) Members() engine.Members {
 	number, _ := f.head()

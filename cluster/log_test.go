@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/types"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 
+	"duplex/core/engine"
 	"duplex/core/journal"
 	"duplex/internal/logbuffer"
 )
@@ -282,7 +283,7 @@ func TestMoveLeaderRefused(t *testing.T) {
 	delete(c.peers.heard, uint32(down+1)) // it counts as up for a while
 	c.peers.mu.Unlock()
 	for _, name := range []string{"nobody", r.options[down].Name} {
-		if err := c.MoveLeader(t.Context(), name); !errors.Is(err, ErrRefused) {
+		if err := c.MoveLeader(t.Context(), name); !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("to %s: %v", name, err)
 		}
 	}
@@ -295,7 +296,7 @@ func TestMoveLeaderRefused(t *testing.T) {
 		if err == nil {
 			t.Fatal("the lead goes to one that lags")
 		}
-		return errors.Is(err, ErrRefused) && strings.Contains(err.Error(), "groups behind")
+		return errors.Is(err, engine.ErrRefused) && strings.Contains(err.Error(), "groups behind")
 	})
 	await(t, "the lead moves", func() bool { return c.MoveLeader(t.Context(), "") == nil })
 }
@@ -348,7 +349,7 @@ func TestMayChange(t *testing.T) {
 		c.view.Store(&membersView{voters: test.voters, up: test.up, learners: test.learners, leader: 1})
 		c.peers.hear(heard{Status: Status{Node: 2, Name: "b", Number: head - test.behind}, at: time.Now(), missed: test.missed})
 		err := c.mayChange(test.change)
-		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"duplex/core/engine"
 )
 
 // TestMayLoseHistory checks which members may be removed, by what the others know of the history.
@@ -45,7 +47,7 @@ func TestMayLoseHistory(t *testing.T) {
 			}
 			hear(2, of.other, of.otherDown)
 			err := c.loses(&member{Node: 3, Name: "c"}, of.own)
-			if of.refusal == "" && err != nil || of.refusal != "" && (!errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), of.refusal) || !strings.Contains(err.Error(), "--lose-history")) {
+			if of.refusal == "" && err != nil || of.refusal != "" && (!errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), of.refusal) || !strings.Contains(err.Error(), "--lose-history")) {
 				t.Errorf("%v, want a refusal with %q", err, of.refusal)
 			}
 		})

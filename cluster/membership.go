@@ -14,19 +14,13 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 
+	"duplex/core/engine"
 	"duplex/internal/backoff"
 	"duplex/schemas"
 )
 
-// ErrRefused means that a change of the members is not safe now.
-var ErrRefused = errors.New("refused")
-
-// ErrPending means that a change of the members was asked for, and has not happened within its time. It may
-// still happen; the status of the cluster tells. It may be asked for again.
-var ErrPending = errors.New("pending")
-
 func refused(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", engine.ErrRefused, fmt.Sprintf(format, args...))
 }
 
 // changeTimeout bounds one change of the members.
@@ -34,7 +28,15 @@ const changeTimeout = 10 * time.Second
 
 // Add makes a node a member without a vote, so that it may start with --join. It gets a number that
 // no node ever had.
-func (c *Cluster) Add(ctx context.Context, a Address) error {
+func (c *Cluster) Add(ctx context.Context, name, peer string) error {
+	list, err := ParseAddresses(name + "=" + peer)
+	if err != nil || len(list) != 1 {
+		return errors.Join(engine.ErrAddress, err)
+	}
+	return c.add(ctx, list[0])
+}
+
+func (c *Cluster) add(ctx context.Context, a Address) error {
 	c.lookNow()
 	if err := c.mayChange(change{}); err != nil {
 		return err
@@ -75,7 +77,7 @@ func (c *Cluster) Add(ctx context.Context, a Address) error {
 		_, err := c.etcd.Server.AddMember(ctx, *m)
 		return err
 	})
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, engine.ErrRefused) {
 		return errors.Join(err, c.forget(ctx, a.Name, false))
 	}
 	return err
@@ -102,7 +104,7 @@ func untilMade(ctx context.Context, made func() bool, change func() error) error
 		if err == nil || made() {
 			return nil
 		}
-		if err = refusedByEtcd(err); !errors.Is(err, ErrPending) || !backoff.Sleep(ctx, retryAfter) {
+		if err = refusedByEtcd(err); !errors.Is(err, engine.ErrPending) || !backoff.Sleep(ctx, retryAfter) {
 			return err
 		}
 	}
@@ -172,16 +174,16 @@ func (c *Cluster) promote(ctx context.Context, name string) error {
 	return refusedByEtcd(err)
 }
 
-// refusedByEtcd is ErrRefused for an error with which etcd refuses a change, such as that a learner is not
-// ready, and ErrPending for one after which the change may still be made.
+// refusedByEtcd is engine.ErrRefused for an error with which etcd refuses a change, such as that a learner is not
+// ready, and engine.ErrPending for one after which the change may still be made.
 func refusedByEtcd(err error) error {
-	if err = pendingIfUnknown(err); err == nil || errors.Is(err, ErrPending) || errors.Is(err, ErrRefused) {
+	if err = pendingIfUnknown(err); err == nil || errors.Is(err, engine.ErrPending) || errors.Is(err, engine.ErrRefused) {
 		return err
 	}
 	return refused("%v", err)
 }
 
-// pendingIfUnknown is ErrPending for an error after which nobody knows yet whether a change was made: time
+// pendingIfUnknown is engine.ErrPending for an error after which nobody knows yet whether a change was made: time
 // ran out, or the leader went away.
 func pendingIfUnknown(err error) error {
 	for _, unknown := range []error{
@@ -190,7 +192,7 @@ func pendingIfUnknown(err error) error {
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrLeaderChanged, rpctypes.ErrNoLeader,
 	} {
 		if errors.Is(err, unknown) {
-			return fmt.Errorf("%w: %w", ErrPending, err)
+			return fmt.Errorf("%w: %w", engine.ErrPending, err)
 		}
 	}
 	return err

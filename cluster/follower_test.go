@@ -354,7 +354,7 @@ func TestFollowerTriesTheNext(t *testing.T) {
 		f, _, b, _ := followed(t, func(o *FollowerOptions) { o.noBeat = time.Hour }) // a machine that is held up is no cause
 		b.write(5, "y")
 		time.Sleep(3 * beatEvery)
-		if begun, _ := f.Streams(); begun != 1 || f.l.Head() != 20 {
+		if begun := f.attempts.Load(); begun != 1 || f.l.Head() != 20 {
 			t.Errorf("%d streams, %d groups", begun, f.l.Head())
 		}
 	})
@@ -420,7 +420,7 @@ func TestFollowerRejectsAnotherChain(t *testing.T) {
 			f.has(t, a)
 			a.stop()
 			await(t, "the other source is tried", func() bool {
-				_, rejected := f.Streams()
+				rejected := f.rejected.Load()
 				return rejected > 0 || name == "shorter" && bytes.Contains([]byte(f.log.String()), []byte("the archive ends at group 5"))
 			})
 			time.Sleep(4 * beatEvery)

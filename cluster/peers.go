@@ -162,14 +162,6 @@ func (p *peers) statuses() (list []heard) {
 	return list
 }
 
-// PeerClocks returns round trip and clock offset of each other member that is up, by name. The
-// offset is that of the other clock ahead of this one.
-func (c *Cluster) PeerClocks(each func(name string, rtt, offset time.Duration)) {
-	for _, h := range c.peers.statuses() {
-		each(h.Name, h.rtt, h.offset)
-	}
-}
-
 // pollPeers asks every other member for its status and its clock.
 func (c *Cluster) pollPeers() {
 	for {
