@@ -52,7 +52,7 @@ func (c *Cluster) add(ctx context.Context, a Address) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	if !listed { // else an earlier add did not reach etcd
-		err := untilMade(ctx, func() bool { return c.config.Load().named(a.Name) != nil }, func() error {
+		err := untilMade(ctx, func() bool { return c.config.Load().named(a.Name) != nil }, func(ctx context.Context) error {
 			return c.changeConfig(ctx, func(cfg *config) error {
 				if cfg.named(a.Name) != nil {
 					return nil // by an attempt that was not answered
@@ -73,7 +73,7 @@ func (c *Cluster) add(ctx context.Context, a Address) error {
 		scheme = "https"
 	}
 	m := membership.NewMemberAsLearner("", types.URLs([]url.URL{{Scheme: scheme, Host: a.Peer}}), "duplex", &now)
-	err := untilMade(ctx, func() bool { _, ok := c.etcdID(&member{Peer: a.Peer}); return ok }, func() error {
+	err := untilMade(ctx, func() bool { _, ok := c.etcdID(&member{Peer: a.Peer}); return ok }, func(ctx context.Context) error {
 		_, err := c.etcd.Server.AddMember(ctx, *m)
 		return err
 	})
@@ -85,7 +85,7 @@ func (c *Cluster) add(ctx context.Context, a Address) error {
 
 // forget removes a name from the configuration. former says that it was a member.
 func (c *Cluster) forget(ctx context.Context, name string, former bool) error {
-	return untilMade(ctx, func() bool { return c.config.Load().named(name) == nil }, func() error {
+	return untilMade(ctx, func() bool { return c.config.Load().named(name) == nil }, func(ctx context.Context) error {
 		return c.changeConfig(ctx, func(cfg *config) error {
 			if m := cfg.named(name); m != nil && former {
 				cfg.Former = append(cfg.Former, *m)
@@ -96,11 +96,17 @@ func (c *Cluster) forget(ctx context.Context, name string, former bool) error {
 	})
 }
 
+// attemptTimeout bounds an attempt of a change. What was proposed to a leader that is gone is lost, and etcd waits for
+// it as long as it may.
+const attemptTimeout = 2 * time.Second
+
 // untilMade repeats a change until it is made or refused, or ctx ends: while the leader changes, nobody knows
 // whether it was made.
-func untilMade(ctx context.Context, made func() bool, change func() error) error {
+func untilMade(ctx context.Context, made func() bool, change func(context.Context) error) error {
 	for {
-		err := change()
+		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+		err := change(attempt)
+		cancel()
 		if err == nil || made() {
 			return nil
 		}
@@ -132,7 +138,7 @@ func (c *Cluster) Remove(ctx context.Context, name string, loseHistory bool) err
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	if id, ok := c.etcdID(m); ok {
-		err := untilMade(ctx, func() bool { _, ok := c.etcdID(m); return !ok }, func() error {
+		err := untilMade(ctx, func() bool { _, ok := c.etcdID(m); return !ok }, func(ctx context.Context) error {
 			_, err := c.etcd.Server.RemoveMember(ctx, id)
 			return err
 		})

@@ -575,7 +575,7 @@ func TestListsFollowTheScopes(t *testing.T) {
 type mirrored struct{ tools.History }
 
 func (mirrored) Since() (uint64, bool)                { return 7, true }
-func (mirrored) Position() (uint64, journal.Position) { return 9, journal.Position{} }
+func (mirrored) Written() (uint64, int64) { return 9, 0 }
 
 // TestVenueShowsTheMirror checks that get_venue says, as the route of the retention does, what the mirror
 // holds.
