@@ -13,7 +13,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"duplex/core"
-	"duplex/core/journal"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
 	"duplex/tools"
@@ -574,7 +573,7 @@ func TestListsFollowTheScopes(t *testing.T) {
 // mirrored is a mirror, as far as get_venue needs it.
 type mirrored struct{ tools.History }
 
-func (mirrored) Since() (uint64, bool)                { return 7, true }
+func (mirrored) Since() (uint64, bool)    { return 7, true }
 func (mirrored) Written() (uint64, int64) { return 9, 0 }
 
 // TestVenueShowsTheMirror checks that get_venue says, as the route of the retention does, what the mirror
