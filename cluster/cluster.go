@@ -16,6 +16,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 
 	"duplex/core/engine"
@@ -271,10 +272,33 @@ func (c *Cluster) retry(ctx context.Context, why string, f func(context.Context)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-c.etcd.Server.StopNotify():
-			return errors.New("etcd has stopped")
+			return c.stopReason(ctx)
 		case <-time.After(retryAfter):
 		}
 	}
+}
+
+// stopReason says why etcd has stopped by itself: the other members do not know this one any more, or it has logged
+// why.
+func (c *Cluster) stopReason(ctx context.Context) error {
+	if _, _, err := c.askMembership(ctx); errors.Is(err, errUnknownMember) {
+		return c.errRemoved()
+	}
+	return errors.New("etcd has stopped")
+}
+
+func (c *Cluster) errRemoved() error {
+	return fmt.Errorf("%w: %s is no longer a member of the cluster: it was removed. To use this machine again, remove %s and add it as a new member (dx cluster add)", engine.ErrRemoved, c.opt.Name, c.opt.Dir)
+}
+
+// endIfRemoved ends the log if this member has applied its own removal: etcd stops then, and its watch says nothing.
+func (c *Cluster) endIfRemoved() bool {
+	l, own := c.log.Load(), c.etcd.Server.MemberID()
+	if l == nil || slices.ContainsFunc(c.etcd.Server.Cluster().Members(), func(m *membership.Member) bool { return m.ID == own }) {
+		return false
+	}
+	l.archive.Fail(c.errRemoved())
+	return true
 }
 
 var errNoLeader = errors.New("there is no leader")

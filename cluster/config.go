@@ -284,7 +284,7 @@ func readIdentity(dir string) (*identity, error) {
 	}
 	text, sum, _ := strings.Cut(string(b), crcLine)
 	if fmt.Sprintf("%08x\n", crc32.Checksum([]byte(text), castagnoli)) != sum {
-		return nil, &journal.Damage{File: path, Err: errChecksum}
+		return nil, &journal.Damage{File: path, Err: fmt.Errorf("%w: give a follower an empty folder; of a member, %s", errChecksum, replaceMember)}
 	}
 	id := &identity{}
 	if err := json.Unmarshal([]byte(text), id); err != nil || id.Format != configFormat || id.Node == 0 {

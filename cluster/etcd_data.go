@@ -55,8 +55,10 @@ func (db *database) checkWAL(dir string, some uint64) error {
 	if db.applied > w.last+some {
 		return &journal.Damage{File: w.path, Err: fmt.Errorf("it ends at entry %d, and etcd's database has entry %d: it was cut: %s", w.last, db.applied, replaceMember)}
 	}
-	// The term of the last entry may be one that the WAL has lost.
-	if db.term > w.term+1 {
+	if db.applied > w.last { // the end of the WAL is lost, or is not read because a record is damaged, which etcd names
+		return nil
+	}
+	if db.term > w.term {
 		return db.damage("it has term %d, and the WAL ends with term %d", db.term, w.term)
 	}
 	received := filepath.Join(filepath.Dir(db.path), fmt.Sprintf("%016x.snap.db", w.snapshot))
@@ -64,7 +66,7 @@ func (db *database) checkWAL(dir string, some uint64) error {
 		return db.damage("it has entries up to %d, and etcd's snapshot has entry %d", db.applied, w.snapshot)
 	}
 	// etcd without space refuses what is in its WAL.
-	if w.put != nil && db.applied >= w.snapshot && db.applied <= w.last && !w.alarm && !db.alarm && !bytes.Equal(w.put, db.newest[logKey].value) {
+	if w.put != nil && db.applied >= w.snapshot && !w.alarm && !db.alarm && !bytes.Equal(w.put, db.newest[logKey].value) {
 		return db.damage("its newest group is not that of entry %d, which it says it has", w.putIndex)
 	}
 	return nil

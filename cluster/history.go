@@ -138,7 +138,10 @@ func (c *Cluster) loses(leaves *member, own History) error {
 		return nil
 	}
 	what := "what it knows of the history is not known"
-	if gone.History.known() {
+	switch {
+	case gone.History.known() && gone.History.Since == 0:
+		what = "it has the whole history, and no other member that is up has as much"
+	case gone.History.known():
 		what = fmt.Sprintf("its history begins after seq %d, and no other member that is up has as much", gone.History.Since)
 	}
 	return refused("%s: wait until another one has history_since_seq as low (dx cluster status), or give --lose-history", what)

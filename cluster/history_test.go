@@ -20,10 +20,10 @@ func TestMayLoseHistory(t *testing.T) {
 		refusal            string
 	}{
 		"all have everything":                          {complete(0), complete(0), complete(0), false, ""},
-		"the others copy still":                        {complete(0), behind(500), behind(700), false, "begins after seq 0"},
+		"the others copy still":                        {complete(0), behind(500), behind(700), false, "has the whole history"},
 		"another one has as much":                      {complete(500), behind(700), behind(500), false, ""},
 		"another one knows that nobody has more":       {behind(0), behind(700), complete(600), false, ""},
-		"the one that has everything is down":          {complete(0), behind(500), complete(0), true, "begins after seq 0"},
+		"the one that has everything is down":          {complete(0), behind(500), complete(0), true, "has the whole history"},
 		"nobody has a mirror":                          {off, off, off, false, ""},
 		"the one that leaves has none":                 {off, behind(500), opening, false, ""},
 		"the one that leaves is the only one with any": {complete(900), off, off, false, "begins after seq 900"},

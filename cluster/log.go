@@ -169,7 +169,7 @@ func (l *Log) pump(ctx context.Context, full chan<- struct{}) {
 			l.archive.Fail(err)
 			return
 		case l.c.stopped():
-			l.archive.Fail(errors.New("etcd has stopped"))
+			l.archive.Fail(l.c.stopReason(ctx))
 			return
 		}
 		backoff.Sleep(ctx, failures.pause(err, l.archive.Head() > before))

@@ -166,6 +166,9 @@ func (p *peers) statuses() (list []heard) {
 func (c *Cluster) pollPeers() {
 	for {
 		c.pollOnce()
+		if c.endIfRemoved() {
+			return
+		}
 		c.promoteReady()
 		c.guardLead()
 		if !backoff.Sleep(c.ctx, c.untilPoll()) {

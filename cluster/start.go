@@ -86,6 +86,8 @@ func errTookPart(name string) error {
 // errOtherCluster refuses a member that would form another cluster than the one that answers.
 var errOtherCluster = &SettingError{Setting: "the master key or --cluster"}
 
+var errUnknownMember = errors.New("does not know")
+
 // askMembership asks the peer ports of the other members whether this member has no vote, and who the members
 // are. A final error means that it has taken part in the cluster before, or that the cluster formed with another
 // master key or list.
@@ -127,7 +129,7 @@ func (c *Cluster) askMember(ctx context.Context, a Address) (learner bool, membe
 		}
 		return m.IsLearner, c.addressesOf(list), nil
 	}
-	return false, nil, fmt.Errorf("%s does not know %s: see dx cluster add", a.Name, c.opt.Name)
+	return false, nil, fmt.Errorf("%s %w %s: see dx cluster add", a.Name, errUnknownMember, c.opt.Name)
 }
 
 // addressesOf returns the addresses of etcd's members. One that has not started yet has no name there.

@@ -48,7 +48,7 @@ func (o *Options) readCerts(use func(*certificate.Set) error, roles ...string) e
 		return use(s)
 	}}
 	if err := o.certs.Look(); err != nil {
-		return &OptionError{"cluster-cert", err}
+		return &OptionError{"cluster-cert", fmt.Errorf("%w (dx cluster certs makes and renews certificates)", err)}
 	}
 	return nil
 }

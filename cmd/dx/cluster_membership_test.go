@@ -111,6 +111,37 @@ func (c *clusterTrial) deposits(user uint32, i, sent, n int) int {
 	return sent + n
 }
 
+// TestClusterRemovedMember removes a member that runs, and one that is dead. The process ends with 3, which no supervisor
+// restarts, and says that it was removed; so does each later start.
+func TestClusterRemovedMember(t *testing.T) {
+	skipUnlessLong(t)
+	for _, dead := range []bool{false, true} {
+		c := startCluster(t)
+		c.createUser("somebody")
+		const gone = 2
+		if dead {
+			c.kill(gone)
+		}
+		c.accepted(0, "cluster", "remove", memberNames[gone])
+		for start := range 2 {
+			if dead || start > 0 {
+				c.start(gone)
+			}
+			m := c.members[gone]
+			select {
+			case err := <-m.done:
+				m.cmd = nil
+				if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 || !strings.Contains(m.logs.String(), "it was removed") {
+					t.Errorf("dead %v, start %d: %v\n%s", dead, start, err, withoutActions(m.logs.String()))
+				}
+			case <-time.After(3 * time.Minute):
+				t.Fatalf("dead %v, start %d: a removed member does not end\n%s", dead, start, m.logs)
+			}
+		}
+		c.end()
+	}
+}
+
 // TestClusterChangesUnderKills replaces one member after the other under load: a new one is added and gets
 // its vote by itself, and the old one is killed and removed. Another one is killed with -9 while the new one
 // joins, and the leader right after the old one was removed. Nothing that was answered is missing, and every

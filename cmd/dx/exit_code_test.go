@@ -26,6 +26,7 @@ func TestExitCode(t *testing.T) {
 		{cli.BadFlag("data", errors.New("x")), 2},
 		{fmt.Errorf("group 7: %w", engine.ErrDiverged), 3},
 		{fmt.Errorf("%w: %w", engine.ErrDamaged, damage), 3},
+		{fmt.Errorf("the log: %w", engine.ErrRemoved), 3},
 	} {
 		if got := exitCode(test.err); got != test.want {
 			t.Errorf("%v: %d, want %d", test.err, got, test.want)

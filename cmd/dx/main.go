@@ -172,7 +172,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &flag), errors.As(err, &settings):
 		return 2
-	case errors.Is(err, engine.ErrDiverged), errors.Is(err, engine.ErrDamaged):
+	case errors.Is(err, engine.ErrDiverged), errors.Is(err, engine.ErrDamaged), errors.Is(err, engine.ErrRemoved):
 		return 3
 	}
 	return 1

@@ -77,6 +77,9 @@ const memberTick = 50 * time.Millisecond
 // files holds. It must not be restarted before somebody knows why.
 var ErrDamaged = errors.New("damaged")
 
+// ErrRemoved means that a member stopped because it was removed from its cluster. It must not be restarted.
+var ErrRemoved = errors.New("removed")
+
 // Members are the members of a log of several machines, as this member sees them now.
 type Members struct {
 	Voters  []uint32  // every member with a vote, in the order of their names

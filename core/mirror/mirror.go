@@ -225,7 +225,7 @@ func (m *Mirror) resume() {
 
 func (m *Mirror) stop(err error) {
 	if m.stopped.CompareAndSwap(nil, &err) {
-		m.o.Logf("the mirror stops; the venue continues without it, and lists end where memory ends", "err", err)
+		m.o.Logf("the mirror stops; the venue continues without it, and what memory no longer has is history_behind", "err", err)
 	}
 }
 

@@ -113,7 +113,7 @@ func (f *Files) read(previous *Set) (*Set, error) {
 		return nil, err
 	}
 	if time.Now().After(s.End()) {
-		return nil, fmt.Errorf("the certificate in %s ended on %s", f.Cert, s.End().Format(time.DateOnly))
+		return nil, fmt.Errorf("the certificate in %s ended on %s", f.Cert, s.End().UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	if f.CA == "" {
 		return s, nil

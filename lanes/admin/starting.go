@@ -42,6 +42,10 @@ func Starting(environment, oracle string, member bool, progress func() Start) ht
 		if r.Method == http.MethodGet && (path == livez || path == readyz) {
 			now := progress()
 			h := health{Live: true, Environment: environment, Oracle: oracle, Reasons: []string{"starting"}, Warnings: []string{}, StaleFeeds: []string{}, Start: &now}
+			if member {
+				h.State = engine.Joining.String()
+				h.Reasons = append(h.Reasons, h.State)
+			}
 			gate.WriteJSON(w, statusOf(path == livez), h)
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -116,6 +117,10 @@ func printCluster(out io.Writer, s *schemas.ClusterStatus) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "node\trole\tstate\tseq\tgroup\tbehind\tattested\thistory\tclock ms\tdisk free\tcert ends\tversion\tpeer")
 	for _, m := range s.Members {
+		if m.Number == 0 && m.DiskFree == 0 { // it does not answer
+			fmt.Fprintf(w, "%s\t%s\t%s\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s\n", m.Node, m.Role, m.State, m.Peer)
+			continue
+		}
 		behind, attested := "-", "-"
 		if m.Behind != nil {
 			behind = fmt.Sprint(*m.Behind)
@@ -156,7 +161,11 @@ func checkCluster(s *schemas.ClusterStatus) error {
 		wrong = append(wrong, "no leader is known")
 	}
 	hashes := map[schemas.U64]string{}
+	mirrors := slices.ContainsFunc(s.Members, func(m schemas.ClusterMember) bool { return m.HistorySinceSeq != nil })
 	for _, m := range s.Members {
+		if mirrors && m.State == "serving" && m.HistorySinceSeq == nil {
+			wrong = append(wrong, "the mirror of "+m.Node+" is not open: its log says why")
+		}
 		if m.State != "serving" {
 			wrong = append(wrong, m.Node+" is "+m.State)
 		}
