@@ -201,22 +201,8 @@ func TestFatalErrorIsLogged(t *testing.T) {
 //
 //	go test ./cluster -run FlippedDatabase -damages 1000 -v
 func TestFlippedDatabase(t *testing.T) {
-	r := newTrial(t, 1)
-	l := r.open(0)
-	fill(t, l, 1, 1<<32, 300)
-	head, err := r.clusters[0].readHead(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := read(t, l, 1, head)
-	id := r.clusters[0].id
-	l.Close()
-	r.closeAll()
-	o, err := openOffline(r.options[0].Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.close()
+	o, want := stoppedMember(t)
+	head, id := uint64(len(want)), o.identity.ClusterID
 	c, err := copyEtcd(o)
 	if err != nil {
 		t.Fatal(err)

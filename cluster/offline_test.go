@@ -22,21 +22,8 @@ var damages = flag.Int("damages", 3, "damaged databases of etcd in TestRecoverOf
 //
 //	go test ./cluster -run RecoverOfADamagedDatabase -damages 1000 -v
 func TestRecoverOfADamagedDatabase(t *testing.T) {
-	r := newTrial(t, 1)
-	l := r.open(0)
-	fill(t, l, 1, 1<<32, 300)
-	head, err := r.clusters[0].readHead(t.Context()) // a proposal that waited long was put twice
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := read(t, l, 1, head)
-	l.Close()
-	r.closeAll()
-	o, err := openOffline(r.options[0].Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.close()
+	o, want := stoppedMember(t)
+	head := uint64(len(want))
 	unreadable := 0
 	try := func(name string, damage func(db []byte) []byte) error {
 		t.Helper()
@@ -99,6 +86,26 @@ func TestRecoverOfADamagedDatabase(t *testing.T) {
 		})
 	}
 	t.Logf("%d databases were not readable", unreadable)
+}
+
+// stoppedMember is the data of a member that has stopped, and the groups of its log.
+func stoppedMember(t *testing.T) (o *offline, groups []journal.Group) {
+	t.Helper()
+	r := newTrial(t, 1)
+	l := r.open(0)
+	fill(t, l, 1, 1<<32, 300)
+	head, err := r.clusters[0].readHead(t.Context()) // a proposal that waited long was put twice
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups = read(t, l, 1, head)
+	l.Close()
+	r.closeAll()
+	if o, err = openOffline(r.options[0].Dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { o.close() })
+	return o, groups
 }
 
 // TestInitCountsNodes checks that the nodes of a cluster that begins with the data of a former member get numbers

@@ -68,7 +68,8 @@ func TestDamagedIdentityIsFinal(t *testing.T) {
 }
 
 // TestWaitingMemberIsJoining checks that a member which waits for the others at its start answers as one that is
-// joining: the operator is told so, and callers get the codes with which a client asks another member.
+// joining. The operator's listener names that state. The other listeners answer with shed and node_behind, after which
+// a client asks another member.
 func TestWaitingMemberIsJoining(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	peers := []string{freePeer(t), freePeer(t), freePeer(t)}

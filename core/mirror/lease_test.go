@@ -135,21 +135,22 @@ func TestNodeBehindASharedDatabase(t *testing.T) {
 	writer := start(ahead)
 	ahead.waitFor(writer)
 	reader := start(behind)
-	looked := func(what string) {
+	waits := func(what string) {
 		t.Helper()
-		for range 20 {
-			if err := reader.Err(); err != nil {
-				t.Fatalf("%s: %v", what, err)
-			}
-			if at, _ := reader.Position(); at != 0 {
-				t.Fatalf("%s: it says that it is at %d", what, at)
-			}
-			time.Sleep(10 * time.Millisecond) // of its own looks, which have no signal
+		if err := reader.Err(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if at, _ := reader.Position(); at != 0 {
+			t.Fatalf("%s: it says that it is at %d", what, at)
 		}
 	}
-	looked("while another node writes")
+	for range 20 { // a look that finds nothing for it gives no signal
+		waits("while another node writes")
+		time.Sleep(leasePoll)
+	}
 	mustClose(t, writer)
-	looked("with the lease")
+	waitUntil(t, func() bool { return reader.LastError() != nil || reader.Err() != nil })
+	waits("with the lease")
 	behind.run(10)
 	behind.waitFor(reader)
 	behind.check(reader)

@@ -31,7 +31,7 @@ import (
 // manyAddresses are 200 addresses of loopback.
 const manyAddresses = "127.1.%d.1"
 
-// anonymous is the caller who has no account, and reads a document of the portal.
+// anonymous is a caller without an account. It reads a document of the portal.
 const anonymous = "nobody"
 
 // floodedVenue is a whole venue and an attacker of it. The attacker has an account too, bob, whose key it uses.
