@@ -202,6 +202,23 @@ func (c *h2Client) request() (uint32, error) {
 	return id, c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: c.header.Bytes(), EndStream: true, EndHeaders: true})
 }
 
+// status reads up to the next answer and returns its status.
+func (c *h2Client) status(t *testing.T) string {
+	t.Helper()
+	if c.ReadMetaHeaders == nil {
+		c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	}
+	for {
+		f, err := c.ReadFrame()
+		if err != nil {
+			t.Fatalf("no further answer: %v", err)
+		}
+		if answer, ok := f.(*http2.MetaHeadersFrame); ok {
+			return answer.PseudoValue("status")
+		}
+	}
+}
+
 // TestStreamFloods sends the floods that HTTP/2 is known for. The connection that sends one
 // must end, it must never run more than MaxStreams handlers, and another one must still be
 // served (docs/rules/limits.md#connections).
