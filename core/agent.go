@@ -135,18 +135,20 @@ func (m *Mandate) ExpiredAt(ts int64) bool { return m.Has(RuleExpires) && ts >= 
 // CollarMax is the widest price collar, in pips of price.
 const CollarMax = TickMax - TickMin
 
-// categoryMask has a bit for each category.
-const categoryMask = (1<<SeriesCount - 1) << 1
+// Categories of a mandate has room for 15.
+const _ = uint(15 - SeriesCount)
 
-// Valid reports whether every bound is in its range, apart from an expiry in the past
-// (docs/rules/agent-accounts.md#mandate).
-func (m *Mandate) Valid() bool {
+// Valid reports whether every bound is in its range under a revision of the rules, apart from an expiry in
+// the past (docs/rules/agent-accounts.md#mandate).
+func (m *Mandate) Valid(r Revision) bool {
+	series, _ := SeriesSince(r)
+	categories := uint16(1<<series-1) << 1
 	for _, x := range [...]struct {
 		rule        MandateRule
 		zero, legal bool // of the bound's value
 	}{
 		{RuleExpires, m.Expires == 0, m.Expires >= 0},
-		{RuleCategories, m.Categories == 0, m.Categories != 0 && m.Categories&^categoryMask == 0},
+		{RuleCategories, m.Categories == 0, m.Categories != 0 && m.Categories&^categories == 0},
 		{RuleOrderQty, m.OrderQty == 0, m.OrderQty >= 1 && m.OrderQty <= QtyMax},
 		{RulePriceCollar, m.Collar == 0, m.Collar >= 0 && m.Collar <= CollarMax},
 		{RuleOpenOrders, m.OpenOrders == 0, true},

@@ -183,7 +183,7 @@ type Rules struct {
 	// MinSources is the number of fresh sources that an index tick of each feed needs;
 	// 0 means 1. The encoding omits the zero value, so that a state without this rule
 	// keeps the hash that it had before the rule existed.
-	MinSources [Feeds]uint8 `cbor:",omitzero"`
+	MinSources SourceCounts `cbor:",omitzero"`
 
 	// Revision selects the version of the venue's built-in behavior. ActivateRules raises
 	// it; SetRules keeps it.
@@ -191,6 +191,21 @@ type Rules struct {
 
 	// Environment is what the venue is for. ActivateRules sets it once; SetRules keeps it.
 	Environment Environment `cbor:",omitempty"`
+}
+
+// SourceCounts is a number of sources for each feed.
+type SourceCounts [Feeds]uint8
+
+// MarshalCBOR encodes the counts as a byte string. It leaves out the zeros of feeds that came after the first
+// revision, so that a state without them keeps its hash.
+func (c SourceCounts) MarshalCBOR() ([]byte, error) {
+	_, n := SeriesSince(RevisionNone)
+	for f := n; f < Feeds; f++ {
+		if c[f] != 0 {
+			n = f + 1
+		}
+	}
+	return append([]byte{0x40 | byte(n)}, c[:n]...), nil
 }
 
 // Environment is what a venue is for, for good (docs/rules/operation.md#environment). A venue of before

@@ -1,12 +1,15 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Feed names the price of one asset. See docs/rules/prices-sources.md#feeds.
 type Feed uint8
 
-// A feed's number is part of the wire and of the journal: new feeds go last. A new one
-// also needs a line in feedTable.
+// A feed's number is part of the wire and of the journal: new feeds go last. A new one also needs a line
+// in feedTable, and a series.
 const (
 	BTC Feed = iota
 	Gold
@@ -17,12 +20,13 @@ const (
 
 // feedTable has one line a feed.
 var feedTable = [Feeds]struct {
-	name    string
-	freshNs int64 // the greatest age of a source's price that counts
+	name     string
+	freshNs  int64 // the greatest age of a source's price that counts
+	sessions bool  // its rounds open in trading sessions only
 }{
-	BTC:  {"BTC", 5 * NsPerSec},
-	Gold: {"gold", 15 * NsPerSec},
-	WTI:  {"WTI", 15 * NsPerSec},
+	BTC:  {"BTC", 5 * NsPerSec, false},
+	Gold: {"gold", 15 * NsPerSec, true},
+	WTI:  {"WTI", 15 * NsPerSec, true},
 }
 
 // String is the feed's name as the screens show it. It panics if f is not below Feeds.
@@ -32,40 +36,78 @@ func (f Feed) String() string { return feedTable[f].name }
 // panics if f is not below Feeds. See docs/rules/prices-sources.md#freshness.
 func (f Feed) FreshNs() int64 { return feedTable[f].freshNs }
 
-// cadences are the lengths of rounds that every feed has.
-var cadences = [...]struct {
-	minutes int64
-	window  int64 // seconds of the settle window
-	name    string
-}{
-	{1, 10, "60s"},
-	{5, 30, "5m"},
-	{15, 60, "15m"},
+// HasSessions reports whether the feed's rounds open in trading sessions only. It panics if f is not below
+// Feeds. See docs/rules/prices-sources.md#sessions.
+func (f Feed) HasSessions() bool { return feedTable[f].sessions }
+
+// AllFeeds returns every feed in the order of its number.
+func AllFeeds() (list []Feed) {
+	for f := range Feed(Feeds) {
+		list = append(list, f)
+	}
+	return list
 }
 
-// SeriesCount is the number of series: each feed at each cadence.
-const SeriesCount = Feeds * len(cadences)
+// FeedsWithSessions returns the feeds whose rounds open in trading sessions only, in the order of their numbers.
+func FeedsWithSessions() (list []Feed) {
+	return slices.DeleteFunc(AllFeeds(), func(f Feed) bool { return !f.HasSessions() })
+}
 
-// Series is one feed at one cadence. See docs/rules/rounds.md#series.
+// FeedNames lists feeds in a sentence, such as "BTC, gold and WTI".
+func FeedNames(list []Feed) string {
+	var text string
+	for i, f := range list {
+		switch {
+		case i == 0:
+		case i == len(list)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += f.String()
+	}
+	return text
+}
+
+// Series is the rounds of one length on one feed. See docs/rules/rounds.md#series.
 type Series struct {
 	Category uint16 // the number of the series, 1 to SeriesCount
 	Feed     Feed
-	Cadence  int64 // minutes
-	Window   int64 // seconds of the settle window
+	Since    Revision // of the rules; before it the series opens no round
+	Cadence  int64    // minutes
+	Window   int64    // seconds of the settle window
 }
 
-var seriesTable = makeSeries()
-
-func makeSeries() (all [SeriesCount]Series) {
-	for i := range all {
-		c := cadences[i%len(cadences)]
-		all[i] = Series{uint16(i + 1), Feed(i / len(cadences)), c.minutes, c.window}
-	}
-	return all
+// seriesTable has one line a series. A category is part of the wire and of the journal, and how many there are
+// is part of the state's encoding: new series go last, since a revision that is new with them.
+var seriesTable = [...]Series{
+	{1, BTC, RevisionNone, 1, 10},
+	{2, BTC, RevisionNone, 5, 30},
+	{3, BTC, RevisionNone, 15, 60},
+	{4, Gold, RevisionNone, 1, 10},
+	{5, Gold, RevisionNone, 5, 30},
+	{6, Gold, RevisionNone, 15, 60},
+	{7, WTI, RevisionNone, 1, 10},
+	{8, WTI, RevisionNone, 5, 30},
+	{9, WTI, RevisionNone, 15, 60},
 }
+
+// SeriesCount is the number of series.
+const SeriesCount = len(seriesTable)
 
 // AllSeries returns every series in the order of its category.
 func AllSeries() [SeriesCount]Series { return seriesTable }
+
+// SeriesSince returns how many series exist under a revision of the rules, and how many feeds they have: the
+// first ones of each.
+func SeriesSince(r Revision) (series, feeds int) {
+	for i := range seriesTable {
+		if s := &seriesTable[i]; s.Since <= r {
+			series, feeds = i+1, max(feeds, int(s.Feed)+1)
+		}
+	}
+	return series, feeds
+}
 
 // SeriesOf returns the series of a category; false if the venue has none of that number.
 func SeriesOf(category uint16) (Series, bool) {
@@ -75,8 +117,15 @@ func SeriesOf(category uint16) (Series, bool) {
 	return seriesTable[category-1], true
 }
 
-// String is the feed and the length of the rounds, such as "BTC 5m". It panics if s is
-// not one of AllSeries.
+// String is the feed and the length of the rounds, such as "BTC 5m".
 func (s Series) String() string {
-	return fmt.Sprintf("%s %s", s.Feed, cadences[int(s.Category-1)%len(cadences)].name)
+	return s.Feed.String() + " " + s.Length()
+}
+
+// Length is the length of the rounds, such as "60s" or "5m".
+func (s Series) Length() string {
+	if s.Cadence == 1 {
+		return "60s"
+	}
+	return fmt.Sprintf("%dm", s.Cadence)
 }

@@ -38,3 +38,33 @@ func TestSeries(t *testing.T) {
 		}
 	}
 }
+
+// TestSeriesSince checks the order of the table: a later series belongs to no earlier revision, and a feed has
+// its first series after those of the feeds before it, so that each revision has the first ones of both.
+func TestSeriesSince(t *testing.T) {
+	series, feeds := core.SeriesSince(core.RevisionNone)
+	if series != 9 || feeds != 3 {
+		t.Errorf("the first revision has %d series of %d feeds, want 9 of 3", series, feeds)
+	}
+	all, next := core.AllSeries(), core.Feed(0)
+	for i, s := range all {
+		if i > 0 && s.Since < all[i-1].Since {
+			t.Errorf("series %d exists since revision %d, before series %d", s.Category, s.Since, i)
+		}
+		if s.Feed > next {
+			t.Errorf("series %d is of feed %d, and feed %d has none before it", s.Category, s.Feed, next)
+		}
+		next = max(next, s.Feed+1)
+	}
+	if series, feeds := core.SeriesSince(core.RevisionNewest); series != core.SeriesCount || feeds != core.Feeds {
+		t.Errorf("the newest revision has %d series of %d feeds, want all", series, feeds)
+	}
+}
+
+// TestSourceCountsEncoding pins the bytes of a journal and of a state hash.
+func TestSourceCountsEncoding(t *testing.T) {
+	b, err := core.SourceCounts{core.BTC: 2, core.WTI: 1}.MarshalCBOR()
+	if err != nil || string(b) != "\x43\x02\x00\x01" {
+		t.Errorf("%x, %v, want 43020001", b, err)
+	}
+}

@@ -21,7 +21,7 @@ import (
 // constants that are exempt. These are part of an algorithm or a format; users do not notice
 // them.
 var figured = map[string][]string{
-	"core":          {"NsPerDay", "NsPerSec", "NsPerMs", "OK", "categoryMask"},
+	"core":          {"NsPerDay", "NsPerSec", "NsPerMs", "OK"},
 	"core/ledger":   nil,
 	"core/round":    {"minute", "never"},
 	"core/feed":     {"RingTicks", "lastSecond"},

@@ -162,7 +162,7 @@ type DecideWithdrawal struct {
 
 // Tick is `POST /admin/oracle/ticks`: a source's price at 1e8 scale.
 type Tick struct {
-	Feed   Int    `json:"feed" minimum:"0" maximum:"2" doc:"0 BTC, 1 gold, 2 WTI"`
+	Feed   Int    `json:"feed" table:"feed" doc:"{names}"`
 	Source string `json:"source" minLength:"1" maxLength:"64"`
 	Price  U64    `json:"price" pattern:"^[0-9]+$" nonzero:"true" doc:"At 1e8"`
 	AuditReason

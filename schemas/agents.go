@@ -14,7 +14,7 @@ import (
 // field sets no bound. Amounts are pips, expires_ts is ns, the collar is pips of price.
 type Mandate struct {
 	ExpiresTs       *U64  `json:"expires_ts,omitempty" pattern:"^[0-9]+$" doc:"ns; placements are rejected from then on"`
-	Categories      []Int `json:"categories,omitempty" nullable:"false" minItems:"1" maxItems:"9" minimum:"1" maximum:"9" doc:"Series that it may trade"`
+	Categories      []Int `json:"categories,omitempty" nullable:"false" table:"category" doc:"Series that it may trade: {names}"`
 	ReduceOnly      bool  `json:"reduce_only,omitzero" doc:"Only buys with the flag reduce_only, and sales"`
 	MaxOrderQty     *Int  `json:"max_order_qty,omitempty" minimum:"1" maximum:"1000000" doc:"Contracts"`
 	PriceCollar     *Int  `json:"price_collar,omitempty" minimum:"0" maximum:"9998" doc:"Pips of price beyond the reference"`

@@ -63,8 +63,8 @@ func TestMandateDecodes(t *testing.T) {
 		}
 		back := MandateOf(&m)
 		b, err := Append(nil, &back)
-		if err != nil || string(b) != c.out || !m.Valid() {
-			t.Errorf("%s: %s, %v, valid %t; want %s", c.in, b, err, m.Valid(), c.out)
+		if err != nil || string(b) != c.out || !m.Valid(core.RevisionNewest) {
+			t.Errorf("%s: %s, %v, valid %t; want %s", c.in, b, err, m.Valid(core.RevisionNewest), c.out)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type Evidence struct {
 	RoundNumber              U64            `json:"round_number" pattern:"^[0-9]+$"`
 	Generation               uint32         `json:"generation"`
 	Category                 uint16         `json:"category"`
-	Feed                     uint8          `json:"feed" doc:"0 BTC, 1 gold, 2 WTI"`
+	Feed                     uint8          `json:"feed" table:"feed" doc:"{names}"`
 	Status                   string         `json:"status" enum:"trading,frozen,proposed,settled,void"`
 	Strike                   U64            `json:"strike" pattern:"^[0-9]+$" doc:"At 1e8"`
 	StrikeTick               *EvidenceTick  `json:"strike_tick" doc:"The index tick that is the strike"`

@@ -69,12 +69,14 @@ func appendMembers(list []Member, t reflect.Type, at []int) []Member {
 			list = appendMembers(list, f.Type, index)
 		case f.IsExported() && name != "-" && name != "":
 			tag := f.Tag
-			list = append(list, Member{
+			m := Member{
 				Name: name, Type: f.Type, Doc: tag.Get("doc"), Optional: strings.Contains(options, "omit"),
 				Enum: splitTag(tag.Get("enum")), Pattern: tag.Get("pattern"), Min: intTag(tag.Get("minimum")), Max: intTag(tag.Get("maximum")),
 				LenMin: sizeTag(tag.Get("minLength")), LenMax: sizeTag(tag.Get("maxLength")),
 				ItemsMin: sizeTag(tag.Get("minItems")), ItemsMax: sizeTag(tag.Get("maxItems")), index: index, tag: tag,
-			})
+			}
+			m.fillFromTable()
+			list = append(list, m)
 		}
 	}
 	return list

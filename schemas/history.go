@@ -16,7 +16,7 @@ func (s Steps) Secs() int64 {
 // GetPriceHistory is the query of `GET /v1/oracle/history`; no feed means 0. The history is that
 // of the steps that begin at or after from_ts, rounded down to a step, and before to_ts.
 type GetPriceHistory struct {
-	Feed   Int  `json:"feed,omitzero" in:"query" minimum:"0" maximum:"2" doc:"0 BTC, 1 gold, 2 WTI; default 0"`
+	Feed   Int  `json:"feed,omitzero" in:"query" table:"feed" doc:"{names}; default 0"`
 	FromTs U64  `json:"from_ts,omitzero" in:"query" pattern:"^[0-9]+$" doc:"ns"`
 	ToTs   *U64 `json:"to_ts,omitempty" in:"query" pattern:"^[0-9]+$" doc:"ns, exclusive"`
 	Steps

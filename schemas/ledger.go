@@ -55,7 +55,7 @@ type DepositList struct {
 
 // ListPortfolioRounds is the query of `GET /v1/portfolio/rounds`.
 type ListPortfolioRounds struct {
-	Category *Int `json:"category,omitempty" in:"query" minimum:"1" maximum:"9" doc:"1-9; omit for all"`
+	Category *Int `json:"category,omitempty" in:"query" table:"category" doc:"Omit for all"`
 	Page
 	MinSeqQuery
 }

@@ -2,7 +2,7 @@ package schemas
 
 // GetOraclePrice is the query of `GET /v1/oracle/price`; no feed means 0.
 type GetOraclePrice struct {
-	Feed Int `json:"feed,omitzero" in:"query" minimum:"0" maximum:"2" doc:"0 BTC, 1 gold, 2 WTI; default 0"`
+	Feed Int `json:"feed,omitzero" in:"query" table:"feed" doc:"{names}; default 0"`
 	MinSeqQuery
 }
 

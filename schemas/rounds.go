@@ -2,7 +2,7 @@ package schemas
 
 // ListRounds is the query of `GET /v1/rounds`. Category 0 means unclassified, not all.
 type ListRounds struct {
-	Category *Int `json:"category,omitempty" in:"query" minimum:"0" maximum:"65535" doc:"1-9; omit for all"`
+	Category *Int `json:"category,omitempty" in:"query" minimum:"0" maximum:"65535" doc:"Omit for all"`
 	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295" doc:"Past lives of one slot"`
 	Page
 	MinSeqQuery

@@ -2,7 +2,7 @@ package schemas
 
 // ListSeries is the query of `GET /v1/series`.
 type ListSeries struct {
-	Category *Int `json:"category,omitempty" in:"query" minimum:"1" maximum:"9" doc:"1-3 BTC, 4-6 gold, 7-9 WTI: rounds of 60 s, 5 m, 15 m; omit for all"`
+	Category *Int `json:"category,omitempty" in:"query" table:"category" doc:"{names}; omit for all"`
 	MinSeqQuery
 }
 
@@ -14,7 +14,7 @@ type Series struct {
 	Asset          string       `json:"asset" example:"BTC"`
 	CadenceSecs    int64        `json:"cadence_secs"`
 	TwapWindowSecs int64        `json:"twap_window_secs"`
-	Feed           uint8        `json:"feed" doc:"0 BTC, 1 gold, 2 WTI"`
+	Feed           uint8        `json:"feed" table:"feed" doc:"{names}"`
 	Index          U64          `json:"index" pattern:"^[0-9]+$" doc:"At 1e8"`
 	IndexDecimal   Decimal      `json:"index_decimal"`
 	Live           *LiveRound   `json:"live" doc:"Null when no round is trading"`

@@ -134,7 +134,7 @@ type WSChange struct {
 
 // WSOracle is the msg of oracle: an index tick of any feed.
 type WSOracle struct {
-	Feed             uint8 `json:"feed" doc:"0 BTC, 1 gold, 2 WTI"`
+	Feed             uint8 `json:"feed" doc:"Its number; GET /v1/series names it"`
 	Price            U64   `json:"price" pattern:"^[0-9]+$" doc:"At 1e8"`
 	Ts               U64   `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
 	FreshSourceCount uint8 `json:"fresh_source_count"`

@@ -73,7 +73,7 @@ func minSourcesRule(limits [core.Feeds]feed.Limit) (rule [core.Feeds]uint8) {
 }
 
 // sessionHours lists the next boundaries of the calendar for the schedule. A boundary that
-// gold and WTI share is listed once, because a window does not name its feed.
+// two feeds share is listed once, because a window does not name its feed.
 type sessionHours struct{ calendar *session.Calendar }
 
 func (h sessionHours) Boundaries(from int64) (out []core.Window) {
@@ -82,7 +82,7 @@ func (h sessionHours) Boundaries(from int64) (out []core.Window) {
 			out = append(out, w)
 		}
 	}
-	for _, f := range []core.Feed{core.Gold, core.WTI} {
+	for _, f := range core.FeedsWithSessions() {
 		next, err := h.calendar.Next(f, time.Unix(0, from), 4)
 		for _, b := range next {
 			add(b.Kind, b.At)

@@ -61,7 +61,7 @@ func (v *Venue) retention() (out schemas.Retention) {
 }
 
 var GetSchedule = &Op[schemas.None, schemas.Schedule]{
-	Spec: Spec{Name: "get_schedule", Title: "Schedule", Method: "GET", Path: "/v1/exchange/schedule", Scope: core.ScopeRead, Doc: "Planned maintenance and the next session boundaries of gold and WTI: session_open, session_close, holiday (a close that a holiday causes), and calendar_end, from which on no session is known and both stay closed."},
+	Spec: Spec{Name: "get_schedule", Title: "Schedule", Method: "GET", Path: "/v1/exchange/schedule", Scope: core.ScopeRead, Doc: "Planned maintenance and the next session boundaries of " + core.FeedNames(core.FeedsWithSessions()) + ": session_open, session_close, holiday (a close that a holiday causes), and calendar_end, from which on no session is known and all stay closed."},
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.None) (out schemas.Schedule, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = v.schedule(m.Windows()) })
 		return out, nil

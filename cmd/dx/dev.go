@@ -41,7 +41,7 @@ type devCmd struct {
 	Oracle      string `help:"How prices come: sim, manual (POST /admin/oracle/ticks) or replay:FILE." default:"sim"`
 	ReplaySpeed int    `help:"How many times as fast a file is played." default:"1"`
 	Seed        uint64 `help:"Seed of the simulated prices and of the noise traders." default:"1"`
-	Sessions    bool   `help:"Open the rounds of gold and WTI only in their trading sessions."`
+	Sessions    bool   `help:"Open the rounds of feeds with trading sessions only in these."`
 	sessionFlags
 	limitFlags
 	fourEyesFlags

@@ -58,7 +58,7 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 }
 
 func errNoFeed(name string) error {
-	return fmt.Errorf("there is no feed %q; the feeds are BTC, gold and WTI", name)
+	return fmt.Errorf("there is no feed %q; the feeds are %s", name, core.FeedNames(core.AllFeeds()))
 }
 
 func feedNamed(name string) (core.Feed, bool) {

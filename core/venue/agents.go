@@ -68,7 +68,9 @@ func (v *Venue) createAgent(c *core.CreateAgent) core.Reject {
 }
 
 // validMandate reports whether every bound is in range and the expiry, if there is one, lies ahead.
-func (v *Venue) validMandate(m *core.Mandate) bool { return m.Valid() && !m.ExpiredAt(v.now.Ts) }
+func (v *Venue) validMandate(m *core.Mandate) bool {
+	return m.Valid(v.rules.Revision) && !m.ExpiredAt(v.now.Ts)
+}
 
 // agent returns an owner's agent, or nil if the account is not an agent of this owner.
 func (v *Venue) agent(owner, u core.UserID) *account {

@@ -37,9 +37,12 @@ func (v *Venue) emitFeedRounds(f core.Feed) {
 
 // applyIndexTick adds a feed's index tick of one second, and ends the feed's pause if the tick has a
 // fresh source. It ignores a tick that has no price, is of a second that the feed already has or has
-// passed, is more than 60 s old or more than 1 s early, or has fewer sources than the rules require
-// (docs/rules/prices-sources.md#which-tick-counts).
+// passed, is more than 60 s old or more than 1 s early, has fewer sources than the rules require, or is of
+// a feed that the revision of the rules does not have (docs/rules/prices-sources.md#which-tick-counts).
 func (v *Venue) applyIndexTick(t *core.IndexTick) core.Reject {
+	if !v.hasFeed(t.Feed) {
+		return core.OK
+	}
 	s := &v.feeds[t.Feed]
 	now := v.now.Ts / core.NsPerSec
 	if t.Price == 0 || t.Count < v.rules.MinSources[t.Feed] || t.Second > now+1 || t.Second < now-60 || !s.Ring.Put(*t) {
@@ -56,10 +59,16 @@ func (v *Venue) applyIndexTick(t *core.IndexTick) core.Reject {
 	return core.OK
 }
 
+// hasFeed reports whether a feed has series under the revision of the rules.
+func (v *Venue) hasFeed(f core.Feed) bool {
+	_, feeds := core.SeriesSince(v.rules.Revision)
+	return int(f) < feeds
+}
+
 // setSession opens or closes a feed's session (docs/rules/prices-sources.md#sessions).
 func (v *Venue) setSession(c *core.SetSession) core.Reject {
 	s := &v.feeds[c.Feed]
-	if s.Open == c.Open && s.Until == c.Until {
+	if !v.hasFeed(c.Feed) || s.Open == c.Open && s.Until == c.Until {
 		return core.OK
 	}
 	s.Open, s.Until = c.Open, c.Until

@@ -83,7 +83,8 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 			m.keys.Scan(func(_ uint64, k *core.Key) bool { return x.values(k) })
 		}
 		list(&x, s.Markets)
-		x.values(s.Free, s.Feeds, s.Trading, s.Last, s.Rounds)
+		series, feeds := core.SeriesSince(s.Rules.Revision)
+		x.values(s.Free, s.Feeds[:feeds], s.Trading[:series], s.Last[:series], s.Rounds)
 		x.orders(&m.orders)
 		if x.begin(m.deposits.Len()) {
 			m.deposits.Scan(func(_ string, d core.Deposited) bool { return x.values(&d) })

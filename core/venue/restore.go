@@ -72,7 +72,11 @@ func restore(s *state) (v *Venue, err error) {
 	v.putRules(s.Rules)
 	v.now, v.fees, v.windows, v.ledger = s.Now, s.Fees, s.Windows, ledger.Restore(s.Ledger)
 	v.ledger.Begin(core.DayOf(v.now.Ts)) // so that reads before the next command have its day
-	v.free, v.feeds, v.trading, v.last, v.rounds = s.Free, s.Feeds, s.Trading, s.Last, s.Rounds
+	v.free, v.rounds = s.Free, s.Rounds
+	series, feeds := core.SeriesSince(s.Rules.Revision) // the others are as in a new venue
+	copy(v.feeds[:feeds], s.Feeds[:])
+	copy(v.trading[:series], s.Trading[:])
+	copy(v.last[:series], s.Last[:])
 	v.computeReservations()
 	for i := range s.Accounts {
 		if err := v.restoreAccount(&s.Accounts[i]); err != nil {

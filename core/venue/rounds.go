@@ -39,7 +39,7 @@ func (v *Venue) paused(m *market) bool { return m.halted || v.feeds[m.Feed].Stal
 // first.
 func (v *Venue) mayOpen(i int, s core.Series, ts int64) (ok bool, next int64) {
 	f := &v.feeds[s.Feed]
-	if v.trading[i] != 0 || f.Stale || !f.Open || len(v.free) == 0 {
+	if s.Since > v.rules.Revision || v.trading[i] != 0 || f.Stale || !f.Open || len(v.free) == 0 {
 		return false, never
 	}
 	_, end := round.Period(s, ts)

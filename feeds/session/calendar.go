@@ -101,7 +101,7 @@ func newCalendar(h *holidays) (*Calendar, error) {
 		return nil, fmt.Errorf("session: %w", err)
 	}
 	c := &Calendar{zone: zone, first: h.first, last: h.last}
-	for _, f := range []core.Feed{core.Gold, core.WTI} {
+	for _, f := range core.FeedsWithSessions() {
 		c.sessions[f] = buildSessions(h, f, zone)
 	}
 	return c, nil
@@ -145,7 +145,7 @@ func clock(date time.Time, since time.Duration, zone *time.Location) time.Time {
 //
 // It returns false and ErrYear if t, or the next opening, is in a year that is not covered.
 func (c *Calendar) At(f core.Feed, t time.Time) (open bool, until time.Time, err error) {
-	if alwaysOpen(f) {
+	if !f.HasSessions() {
 		return true, time.Time{}, nil
 	}
 	if year := t.In(c.zone).Year(); year < c.first || year > c.last {
@@ -165,7 +165,7 @@ func (c *Calendar) At(f core.Feed, t time.Time) (open bool, until time.Time, err
 // Next returns the next n boundaries of a feed after from, in order; none for a feed that
 // always trades. If the covered years end first, it returns fewer and ErrYear.
 func (c *Calendar) Next(f core.Feed, from time.Time, n int) ([]Boundary, error) {
-	if alwaysOpen(f) || n <= 0 {
+	if !f.HasSessions() || n <= 0 {
 		return nil, nil
 	}
 	if year := from.In(c.zone).Year(); year < c.first {
@@ -202,6 +202,3 @@ func (c *Calendar) firstEndingAfter(f core.Feed, t time.Time) int {
 	list := c.sessions[f]
 	return sort.Search(len(list), func(i int) bool { return list[i].close.After(t) })
 }
-
-// alwaysOpen reports whether a feed has no sessions.
-func alwaysOpen(f core.Feed) bool { return f != core.Gold && f != core.WTI }

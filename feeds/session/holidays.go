@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -163,18 +164,16 @@ func (h *holidays) add(date, names string, day holiday) error {
 // readFeeds parses the FEEDS column.
 func readFeeds(names string) ([]core.Feed, error) {
 	if names == "all" {
-		return []core.Feed{core.Gold, core.WTI}, nil
+		return core.FeedsWithSessions(), nil
 	}
 	var list []core.Feed
 	for name := range strings.SplitSeq(names, ",") {
-		switch name {
-		case core.Gold.String():
-			list = append(list, core.Gold)
-		case core.WTI.String():
-			list = append(list, core.WTI)
-		default:
+		all := core.FeedsWithSessions()
+		i := slices.IndexFunc(all, func(f core.Feed) bool { return f.String() == name })
+		if i < 0 {
 			return nil, fmt.Errorf("%q is no feed with sessions", name)
 		}
+		list = append(list, all[i])
 	}
 	return list, nil
 }

@@ -111,15 +111,16 @@ func (k *Scheduler) send(ctx context.Context, set *core.SetSession) error {
 
 // remind logs once a day that the calendar ends soon or has ended.
 func (k *Scheduler) remind(ctx context.Context) {
+	names := core.FeedNames(core.FeedsWithSessions())
 	var last time.Time
 	for ended := false; ; {
 		now, end := k.Now(), k.calendar.End()
 		switch over := !now.Before(end); {
 		case over && (!ended || now.Sub(last) >= remindEvery):
-			k.Log.Error("the holiday calendar has ended: gold and WTI are closed until later years are loaded with --holidays", "end", end)
+			k.Log.Error("the holiday calendar has ended: "+names+" are closed until later years are loaded with --holidays", "end", end)
 			last, ended = now, true
 		case !over && end.Sub(now) <= warnBefore && now.Sub(last) >= remindEvery:
-			k.Log.Warn("the holiday calendar ends soon: load later years with --holidays, or gold and WTI close", "end", end, "days", int(end.Sub(now)/(24*time.Hour)))
+			k.Log.Warn("the holiday calendar ends soon: load later years with --holidays, or "+names+" close", "end", end, "days", int(end.Sub(now)/(24*time.Hour)))
 			last, ended = now, false
 		}
 		if !backoff.Sleep(ctx, recheckInterval) {

@@ -21,10 +21,14 @@ type World struct {
 	started     atomic.Pointer[time.Time] // when the first source was run
 }
 
-// New returns the world of a seed: sim-a to sim-d for BTC, sim-a for gold and WTI.
+// New returns the world of a seed: sim-a to sim-d for BTC, sim-a for the others.
 func New(seed uint64) *World {
 	w := &World{}
-	for f, n := range [core.Feeds]int{core.BTC: btcSources, core.Gold: 1, core.WTI: 1} {
+	for f := range core.Feeds {
+		n := 1
+		if core.Feed(f) == core.BTC {
+			n = btcSources
+		}
 		for i := range n {
 			own := uint64(core.Feeds + f*btcSources + i) // ids below core.Feeds are those of the walks
 			w.sources = append(w.sources, &source{

@@ -73,7 +73,12 @@ type Order struct {
 const slippage = 200
 
 // feedWeight is how often a market of the feed is chosen, compared with others.
-var feedWeight = [core.Feeds]int{core.BTC: 3, core.Gold: 1, core.WTI: 1}
+func feedWeight(f core.Feed) int {
+	if f == core.BTC {
+		return 3
+	}
+	return 1
+}
 
 // Order turns the intent into an order, given the trading markets in the order of their category.
 // It is false if the chosen market has no price to trade at.
@@ -109,7 +114,7 @@ func (i Intent) Order(markets []Market) (o Order, ok bool) {
 func (i Intent) choose(markets []Market) (m Market, ok bool) {
 	weight := func(m *Market) int {
 		s, _ := core.SeriesOf(m.Category)
-		return feedWeight[s.Feed]
+		return feedWeight(s.Feed)
 	}
 	sum := 0
 	for k := range markets {

@@ -78,6 +78,7 @@ func operationDoc(api *huma.OpenAPI, o tools.Operation) *huma.Operation {
 	if whole.Ref != "" {
 		whole = reg.SchemaFromRef(whole.Ref)
 	}
+	numbersOfTables(whole, in)
 	op.Parameters = append(parameters(whole, schemas.PathFields(input), "path"), parameters(whole, schemas.QueryFields(input), "query")...)
 	if fields := schemas.BodyFields(input); len(fields) > 0 {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: jsonOf(bodySchema(reg, in, whole, fields))}
@@ -223,6 +224,7 @@ func finish(api *huma.OpenAPI) {
 	}
 	for name, s := range all {
 		int32ToInt64(s)
+		numbersOfTables(s, api.Components.Schemas.TypeFromRef("#/components/schemas/"+name))
 		switch {
 		case !sent[name] && !used[name]:
 			delete(all, name)
@@ -246,6 +248,29 @@ func allowNullObjects(s *huma.Schema, t reflect.Type) {
 			continue
 		}
 		s.Properties[m.Name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
+	}
+}
+
+// numbersOfTables gives the members that number a line of a table what the table says; huma reads the tags alone.
+func numbersOfTables(s *huma.Schema, t reflect.Type) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return
+	}
+	for _, m := range schemas.Members(t) {
+		p := s.Properties[m.Name]
+		if p == nil || !m.FromTable() {
+			continue
+		}
+		p.Description = m.Doc
+		if m.Max == nil {
+			continue
+		}
+		one := p
+		if p.Items != nil {
+			one, p.MinItems, p.MaxItems = p.Items, &m.ItemsMin, &m.ItemsMax
+		}
+		lo, hi := float64(*m.Min), float64(*m.Max)
+		one.Minimum, one.Maximum = &lo, &hi
 	}
 }
 

@@ -282,7 +282,7 @@ class LiveRound(TypedDict):
 
 
 class Mandate(TypedDict):
-    categories: NotRequired["list[int]"]  # Series that it may trade
+    categories: NotRequired["list[int]"]  # Series that it may trade: 1-3 BTC, 4-6 gold, 7-9 WTI: rounds of 60s, 5m, 15m
     expires_ts: NotRequired["str"]  # ns; placements are rejected from then on
     max_daily_loss: NotRequired["str"]  # Pips
     max_market_cost: NotRequired["str"]  # Pips

@@ -241,7 +241,7 @@ type (
 	}
 	adminTick struct {
 		operatorFlags
-		Feed   int64  `arg:"" help:"0 BTC, 1 gold, 2 WTI."`
+		Feed   int64  `arg:"" help:"Number of the feed, as dx admin feeds lists it."`
 		Source string `arg:"" help:"Name of the source."`
 		Price  uint64 `arg:"" help:"Price times 1e8."`
 	}

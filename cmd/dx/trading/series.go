@@ -169,7 +169,7 @@ func (o *openings) next(s core.Series, lastOpen int64) opening {
 			at = later
 			continue
 		}
-		if s.Feed != core.BTC {
+		if s.Feed.HasSessions() {
 			open, opens := o.session(s, at)
 			if !open && opens == 0 {
 				return out

@@ -66,7 +66,7 @@ func (v *Venue) agentOf(owner, u core.UserID) *agent {
 
 // badMandate reports whether a bound is out of its range or the expiry is not in the future.
 func (v *Venue) badMandate(m core.Mandate) bool {
-	return !m.Valid() || m.Has(core.RuleExpires) && m.Expires <= v.now.Ts
+	return !m.Valid(v.rules.Revision) || m.Has(core.RuleExpires) && m.Expires <= v.now.Ts
 }
 
 func (v *Venue) createAgent(c *core.CreateAgent) core.Reject {

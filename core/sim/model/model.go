@@ -225,6 +225,9 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		v.advance()
 		v.index(c.Tick)
 	case *core.SetSession:
+		if !v.hasFeed(c.Feed) {
+			return core.OK
+		}
 		f := &v.feeds[c.Feed]
 		f.open, f.until = c.Open, c.Until
 	case *core.SetRules:

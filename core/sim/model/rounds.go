@@ -68,7 +68,7 @@ func (v *Venue) open(s core.Series) {
 	late := s.Cadence > 1 && end-now >= minute
 	trading := slices.ContainsFunc(v.list(), func(m market) bool { return m.Category == s.Category && m.Status == core.Trading })
 	switch {
-	case trading, f.stale, !f.open, len(v.free) == 0:
+	case s.Since > v.rules.Revision, trading, f.stale, !f.open, len(v.free) == 0:
 		return
 	case f.until != 0 && end > f.until:
 		return
@@ -185,12 +185,22 @@ func (v *Venue) payOut(m market, worth func(core.Outcome) int64) {
 	v.markets[m.Market] = m
 }
 
+// hasFeed reports whether a series of the feed exists under the revision of the rules.
+func (v *Venue) hasFeed(f core.Feed) bool {
+	for _, s := range core.AllSeries() {
+		if s.Feed == f && s.Since <= v.rules.Revision {
+			return true
+		}
+	}
+	return false
+}
+
 // index applies an index tick (docs/rules/prices-sources.md#which-tick-counts). It ignores a
-// tick that is late, impossible, or of too few sources.
+// tick that is late, impossible, of too few sources, or of a feed without series.
 func (v *Venue) index(t core.IndexTick) {
 	f, now := &v.feeds[t.Feed], v.now.Ts/second
 	replaces := t.Second == f.last && t.Manual
-	if t.Price == 0 || t.Count < v.rules.MinSources[t.Feed] || t.Second > now+1 || t.Second < now-60 || t.Second <= f.last && !replaces {
+	if !v.hasFeed(t.Feed) || t.Price == 0 || t.Count < v.rules.MinSources[t.Feed] || t.Second > now+1 || t.Second < now-60 || t.Second <= f.last && !replaces {
 		return
 	}
 	f.ticks[t.Second], f.last = t, t.Second
