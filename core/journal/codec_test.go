@@ -41,7 +41,7 @@ var (
 		reflect.TypeFor[core.Flags]():     uint64(flagsMax),
 
 		reflect.TypeFor[core.Probability](): uint64(core.ProbabilityMax),
-		reflect.TypeFor[core.Feed]():        core.Feeds - 1,
+		reflect.TypeFor[core.Feed]():        uint64(core.WTI),
 		reflect.TypeFor[core.Scopes]():      7,
 		reflect.TypeFor[core.Revision]():    0, // as in SetRules
 		reflect.TypeFor[core.Environment](): uint64(core.EnvironmentArena),

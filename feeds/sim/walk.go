@@ -51,7 +51,11 @@ type walk struct {
 }
 
 func newWalk(seed uint64, f core.Feed) *walk {
-	return &walk{model: models[f], rng: newRand(seed, uint64(f)), price: models[f].start, regime: regimes[0], stepsLeft: regimes[0].mean}
+	id := uint64(f)
+	if f >= firstWalks {
+		id += laterWalks
+	}
+	return &walk{model: models[f], rng: newRand(seed, id), price: models[f].start, regime: regimes[0], stepsLeft: regimes[0].mean}
 }
 
 // newRand returns the random numbers of an id under a seed.

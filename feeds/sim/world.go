@@ -9,6 +9,10 @@ import (
 	"duplex/feeds"
 )
 
+// firstWalks is the number of feeds whose walks have the lowest ids of random numbers. Those of later feeds begin
+// at laterWalks, so that a new feed changes the prices of no seed.
+const firstWalks, laterWalks = 3, 1000
+
 // btcSources is the number of BTC sources; gold and WTI have one each
 // (docs/rules/prices-sources.md#feeds).
 const btcSources = 4
@@ -30,7 +34,7 @@ func New(seed uint64) *World {
 			n = btcSources
 		}
 		for i := range n {
-			own := uint64(core.Feeds + f*btcSources + i) // ids below core.Feeds are those of the walks
+			own := uint64(firstWalks + f*btcSources + i)
 			w.sources = append(w.sources, &source{
 				name: fmt.Sprintf("sim-%c", 'a'+i), feed: core.Feed(f), walk: newWalk(seed, core.Feed(f)),
 				rng: newRand(seed, own), outageEvery: &w.outageEvery, started: &w.started,
