@@ -72,7 +72,8 @@ type Order struct {
 // slippage is how far beyond the best price an order may fill.
 const slippage = 200
 
-// feedWeight is how often a market of the feed is chosen, compared with others.
+// feedWeight is how often a market of the feed is chosen, compared with others. BTC has most, because the
+// screen opens with it.
 var feedWeight = [core.Feeds]int{core.BTC: 3, core.Gold: 1, core.WTI: 1}
 
 // Order turns the intent into an order, given the trading markets in the order of their category.
