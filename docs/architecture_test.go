@@ -50,6 +50,33 @@ func TestDiagrams(t *testing.T) {
 	}
 }
 
+// step matches a file and its declaration in a step of a numbered list.
+var step = regexp.MustCompile("`(\\S+\\.go)` `(\\w+(?:\\.\\w+)?)`")
+
+// TestSteps checks that the steps of the shorter ways begin with a declaration of a file, and that each
+// file has the declaration that is named after it.
+func TestSteps(t *testing.T) {
+	steps := 0
+	for line := range strings.Lines(read(t, "architecture.md")) {
+		n, text, _ := strings.Cut(line, ". ")
+		if _, err := strconv.Atoi(n); err != nil || !strings.HasPrefix(text, "`") {
+			continue
+		}
+		steps++
+		if at := step.FindStringIndex(text); at == nil || at[0] != 0 {
+			t.Errorf("not a step: %s", line)
+		}
+		for _, m := range step.FindAllStringSubmatch(text, -1) {
+			if !declares(t, m[1], m[2]) {
+				t.Errorf("step %s: %s does not declare %s", n, m[1], m[2])
+			}
+		}
+	}
+	if steps < 15 {
+		t.Errorf("only %d steps were found", steps)
+	}
+}
+
 // declares reports whether a file declares a function, a variable, or a method written as
 // Type.Method.
 func declares(t *testing.T, file, name string) bool {

@@ -221,4 +221,6 @@ func (b *batch) moved(now cursor, build int64) error {
 	return fmt.Errorf("%w: its cursor is at group %d, and should be at %d. Stop one of the two venues, or give each a database", ErrOtherProjector, now.Number, b.from.Number)
 }
 
+// newBuild returns the number of a new database. It tells one that was built anew, which is opened again, from
+// one that a second projector has written, where the cursor is not where it should be.
 func newBuild() int64 { return rand.Int64() }

@@ -23,6 +23,9 @@ import (
 //	  the containers: up to 4,096 ids as their low 16 bits; more as 65,536 bits;
 //	      all 65,536 as one run: u16 1, u16 0, u16 65535
 //
+// The library for this format takes 3 to 8 times as long for ids that are far apart and 70 times for
+// consecutive ones, and each checkpoint writes the set of every account.
+//
 // https://github.com/RoaringBitmap/RoaringFormatSpec
 const (
 	roaringCookie     = 12346

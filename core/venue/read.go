@@ -172,7 +172,8 @@ func (v *Venue) ClientWithdrawal(u core.UserID, clientID string) (core.Withdrawa
 
 // QueueAhead returns the contracts ahead of a resting order at its price
 // (docs/rules/orders.md#queue-ahead), or false if the order does not rest. It takes time in
-// proportion to the orders ahead.
+// proportion to the orders ahead: a number kept by each order would have to change with every order
+// ahead of it, on the path of matching.
 func (v *Venue) QueueAhead(id core.OrderID) (core.Qty, bool) {
 	r := v.pool.Find(id)
 	if r == book.None {

@@ -72,7 +72,8 @@ type Order struct {
 // slippage is how far beyond the best price an order may fill.
 const slippage = 200
 
-// feedWeight is how often a market of the feed is chosen, compared with others.
+// feedWeight is how often a market of the feed is chosen, compared with others. BTC has most, because the
+// screen opens with it.
 func feedWeight(f core.Feed) int {
 	if f == core.BTC {
 		return 3

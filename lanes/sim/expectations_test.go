@@ -30,7 +30,7 @@ type entry struct {
 	code    string
 	body    object
 	claimed bool // an answer was matched with it
-	later   bool // status and paused are those at the time of the answer, not of the command (docs/decisions.md)
+	later   bool // status and paused are those at the time of the answer, not of the command (docs/rules/operation.md#actions)
 }
 
 // row is an order in its account's list.
@@ -369,7 +369,7 @@ func evict(list []*row, limit int) []*row {
 func (l *expectations) decrease(e *entry, c *core.DecreaseOrder, out model.Outcome, m *model.Venue) {
 	if out.Reject != core.OK {
 		// A decrease of the account's own order that has ended is an invalid_decrease as
-		// long as the row is retained (docs/decisions.md).
+		// long as the row is retained (docs/rules/orders.md#decrease).
 		for _, r := range l.accounts[c.User].rows {
 			if out.Reject == core.UnknownOrder && r.id == c.Order && r.id != 0 && !r.evicted {
 				e.code = "invalid_decrease"

@@ -170,7 +170,7 @@ func (o *Order) makeMarketOrder(in *schemas.PlaceOrder) (err error) {
 }
 
 // Slippage is how far beyond the best price of the other side a market order trades that names no worst
-// price, in pips. It is SLIP of the trading screen.
+// price, in pips: a person types it against a book that can be empty a moment later. It is SLIP of the trading screen.
 const Slippage = 200
 
 // Worst is the worst price of a market order that names none, in pips: Slippage beyond the best price of

@@ -70,6 +70,7 @@ func Write(ctx context.Context, dir string, seed uint64, progress func(done, tot
 	}
 	defer os.RemoveAll(temp) //nolint:errcheck // after a rename there is nothing to remove
 	d := &day{r: rand.New(rand.NewPCG(seed, 0xda7)), world: sim.New(seed), state: replica.New(view.MirroredRetentionCaps())}
+	// Unsynced: a day can be made again, and a sync for each of its 137,000 groups would take minutes.
 	if d.log, err = journal.Open(temp, journal.Options{Now: func() int64 { return d.now }, Unsynced: true}); err != nil {
 		return r, err
 	}
