@@ -57,7 +57,7 @@ func TestNotificationBeforeResult(t *testing.T) {
 	status, head, body := d.progress(`"progressToken":"p"`)
 	events := eventsOf(body)
 	if status != 200 || head.Get("Content-Type") != "text/event-stream" || len(events) != 4 {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("a call with a progress token: %d %s, want 200 and a stream with four events", status, body)
 	}
 	for i, done := range []float64{0, 50, 100} {
 		if e := events[i]; at(t, e, "method") != "notifications/progress" || at(t, e, "params", "progress") != done || at(t, e, "params", "progressToken") != "p" {
@@ -83,7 +83,7 @@ func TestNotificationBeforeError(t *testing.T) {
 	status, _, body := d.progress(`"x":1`)
 	events := eventsOf(body)
 	if status != 200 || len(events) != 2 || at(t, events[1], "error", "code") != -32602.0 || at(t, events[1], "id") != 7.0 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("a call that notifies and then fails: %d %s, want 200, the notification and error -32602 of id 7", status, body)
 	}
 }
 

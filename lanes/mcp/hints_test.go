@@ -43,7 +43,7 @@ func TestErrorHints(t *testing.T) {
 		hint, _ := at(t, text, "hint").(string)
 		next, _ := at(t, text, "next", "tool").(string)
 		if at(t, text, "error", "code") != x.code || !strings.Contains(hint, x.hint) || next != x.next {
-			t.Errorf("%s: %s", x.arguments, text)
+			t.Errorf("place_order %s: %s, want code %s with the hint %q and next %q", x.arguments, text, x.code, x.hint, x.next)
 		}
 		if next == "list_orders" && at(t, text, "next", "arguments", "order_id") != x.by && at(t, text, "next", "arguments", "client_order_id") != x.by {
 			t.Errorf("%s: next is another order: %s", x.arguments, text)
@@ -107,7 +107,7 @@ func TestDuplicateOrders(t *testing.T) {
 		got := d.callTool(d.alice, tool, arguments)
 		text := string(got.StructuredContent)
 		if !got.IsError || at(t, text, "error", "code") != "duplicate_client_order_id" || at(t, text, "retryable") != false {
-			t.Errorf("%s: %s", arguments, text)
+			t.Errorf("a repeated id in %s: %s, want duplicate_client_order_id, not retryable", arguments, text)
 		}
 		return text
 	}
@@ -115,7 +115,7 @@ func TestDuplicateOrders(t *testing.T) {
 		text := again("place_order", same)
 		if at(t, text, "replayed") != true || at(t, text, "outcome") != nil || at(t, text, "differs") != nil || strings.Contains(text, "not_done") ||
 			at(t, text, "order", "order_id") != id || at(t, text, "order", "status") != "resting" || at(t, text, "next", "arguments", "order_id") != id {
-			t.Errorf("%s: %s", same, text)
+			t.Errorf("the same order %s again: %s, want a replay of order %s without an outcome", same, text, id)
 		}
 	}
 	for name, other := range map[string]string{
@@ -132,22 +132,22 @@ func TestDuplicateOrders(t *testing.T) {
 			differs = append(differs, x.(string))
 		}
 		if !slices.Equal(differs, want) || at(t, text, "replayed") != nil || at(t, text, "outcome") != "not_done" || at(t, text, "order", "order_id") != id || !strings.Contains(text, "another order") {
-			t.Errorf("%s: %s", name, text)
+			t.Errorf("the same id with another %s: %s, want not_done and exactly these members in differs", name, text)
 		}
 	}
 	// A preview places nothing, so it never replays.
 	if text := again("preview_order", order(1, "")); at(t, text, "replayed") != nil || at(t, text, "outcome") != "not_done" || at(t, text, "order", "order_id") != id {
-		t.Errorf("%s", text)
+		t.Errorf("a preview of a placed id: %s, want no replay, not_done and the placed order", text)
 	}
 	// A terminal order is shown with its final status.
 	d.callTool(d.alice, "cancel_order", `{"order_id":"`+id+`"}`)
 	if text := again("place_order", order(1, "")); at(t, text, "replayed") != true || at(t, text, "order", "status") != "canceled" || at(t, text, "outcome") != nil || !strings.Contains(text, "status canceled") {
-		t.Errorf("%s", text)
+		t.Errorf("a canceled order again: %s, want a replay that shows it canceled, without an outcome", text)
 	}
 	// A rejected order was not placed.
 	d.callTool(d.alice, "place_order", strings.Replace(order(2, ""), "5000", "5050", 1))
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "replayed") != true || at(t, text, "outcome") != "not_done" || at(t, text, "order", "status") != "rejected" {
-		t.Errorf("%s", text)
+		t.Errorf("a rejected order again: %s, want a replay of the rejection with not_done", text)
 	}
 	// A repeated replace is one too when the row of the old order is no longer kept.
 	old := at(t, string(d.callTool(d.alice, "place_order", order(3, "")).StructuredContent), "order_id")
@@ -157,22 +157,22 @@ func TestDuplicateOrders(t *testing.T) {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(100 + i), Market: 1, Side: core.Buy, Outcome: core.Yes, TIF: core.IOC, Tick: 100, Qty: 1})
 	}
 	if text := again("replace_order", replace); at(t, text, "replayed") != true || at(t, text, "differs") != nil {
-		t.Errorf("%s", text)
+		t.Errorf("the same replace again: %s, want a replay without differs", text)
 	}
 	if text := again("replace_order", strings.Replace(replace, "4900", "4800", 1)); at(t, text, "replayed") != nil || fmt.Sprint(at(t, text, "differs")) != "[tick]" {
-		t.Errorf("%s", text)
+		t.Errorf("the replace with another tick: %s, want no replay and differs [tick]", text)
 	}
 	// The outcome of an order whose row is no longer kept is unknown.
 	for i := range view.DefaultRetentionCaps().Rejects {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(2000 + i), Market: 99, Qty: 1, Tick: 5000})
 	}
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "order") != nil || at(t, text, "next", "tool") != "list_positions" {
-		t.Errorf("%s", text)
+		t.Errorf("an order whose row is gone: %s, want the outcome unknown, no order and next list_positions", text)
 	}
 	// The history has the row, if there is one.
 	d.Venue.History = struct{ tools.History }{}
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "next", "tool") != "list_orders" || at(t, text, "next", "arguments", "client_order_id") != "2" {
-		t.Errorf("%s", text)
+		t.Errorf("the same with a history: %s, want the outcome unknown and next list_orders of client_order_id 2", text)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestBatchItemHints(t *testing.T) {
 	got := d.callTool(d.alice, "place_orders", `{"orders":[`+strings.Join(orders, ",")+`]}`)
 	var list struct{ Results []json.RawMessage }
 	if err := json.Unmarshal(got.StructuredContent, &list); err != nil || got.IsError || len(list.Results) != len(orders) {
-		t.Fatalf("%s", got.StructuredContent)
+		t.Fatalf("place_orders of %d: %s, want one result for each", len(orders), got.StructuredContent)
 	}
 	for i, want := range []struct{ code, hint, field, got, limit, outcome, next string }{
 		{"duplicate_client_order_id", "This is order " + id + ": status resting, 0 filled, 10 left. It was placed by an earlier call", "", "", "", "", "list_orders"},
@@ -215,22 +215,22 @@ func TestBatchItemHints(t *testing.T) {
 		next, _ := at(t, text, "next", "tool").(string)
 		if want.code == "" {
 			if at(t, text, "status") != "resting" {
-				t.Errorf("%d: %s", i, text)
+				t.Errorf("order %d: %s, want it resting", i, text)
 			}
 			continue
 		}
 		if at(t, text, "error", "code") != want.code || !strings.Contains(say("hint"), want.hint) || say("field") != want.field || say("got") != want.got || next != want.next || say("outcome") != want.outcome || !strings.Contains(say("limit"), want.limit) || at(t, text, "retryable") == nil {
-			t.Errorf("%d: %s", i, text)
+			t.Errorf("order %d: %s, want %+v", i, text, want)
 		}
 	}
 	got = d.callTool(d.alice, "cancel_orders", `{"order_ids":["`+id+`","`+id+`","7777777"]}`)
 	if err := json.Unmarshal(got.StructuredContent, &list); err != nil || len(list.Results) != 3 {
-		t.Fatalf("%s", got.StructuredContent)
+		t.Fatalf("cancel_orders of three: %s, want three results", got.StructuredContent)
 	}
 	for i, next := range []string{"", "list_orders", "list_orders"} {
 		text := string(list.Results[i])
 		if tool, _ := at(t, text, "next", "tool").(string); (i == 0) != (at(t, text, "status") == "canceled") || tool != next || i > 0 && at(t, text, "hint") == nil {
-			t.Errorf("%d: %s", i, text)
+			t.Errorf("cancel %d: %s, want next %q, and canceled for the first alone", i, text, next)
 		}
 	}
 }
@@ -278,7 +278,7 @@ func TestBatchHintsAreShort(t *testing.T) {
 			t.Errorf("%s: %d tokens", name, n)
 		}
 		if strings.Count(string(got.StructuredContent), `"code":"`+x.code+`"`) != 20 || strings.Count(string(got.StructuredContent), `"hint":"`) != 20 {
-			t.Errorf("%s: %s", name, got.StructuredContent)
+			t.Errorf("%s: %s, want twenty times code %s with a hint", name, got.StructuredContent, x.code)
 		}
 	}
 }
@@ -294,7 +294,7 @@ func TestCanceledOrdersHaveHints(t *testing.T) {
 			got := d.callTool(d.alice, tool, fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes",%s}`, 50+i, more))
 			text := string(got.StructuredContent)
 			if hint, _ := at(t, text, "hint").(string); got.IsError || at(t, text, "status") != "canceled" || hint == "" || at(t, text, "next", "tool") != "get_orderbook" {
-				t.Errorf("%s %s: %s", tool, more, text)
+				t.Errorf("%s of %s: %s, want canceled with a hint and next get_orderbook", tool, more, text)
 			}
 		}
 	}
@@ -335,7 +335,7 @@ func TestUnknownOutcomeHints(t *testing.T) {
 		r := d.lane.errorResult(&call{Call: &gate.Call{}}, d.lane.byName[tool], x.in, tools.NewError("sequencing_timeout"))
 		text := string(r.structured)
 		if hint := at(t, text, "hint").(string); !strings.Contains(hint, x.hint) || tool != "place_order" && strings.Contains(hint, "client_order_id") {
-			t.Errorf("%s: %s", tool, text)
+			t.Errorf("the hint of a %s with an unknown outcome: %s, want %q", tool, text, x.hint)
 		}
 	}
 }
@@ -366,7 +366,7 @@ func TestSeriesOfARound(t *testing.T) {
 	} {
 		d.Submit(c.first)
 		if text := string(d.callTool(d.alice, c.tool, c.args).StructuredContent); at(t, text, "error", "code") != c.code || at(t, text, "next", "arguments", "category") != 1.0 {
-			t.Errorf("%s: %s", c.tool, text)
+			t.Errorf("%s after the round ended: %s, want code %s and next with category 1", c.tool, text, c.code)
 		}
 	}
 }

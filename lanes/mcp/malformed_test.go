@@ -108,7 +108,7 @@ func TestMalformedRequests(t *testing.T) {
 			id = body[i+5 : strings.Index(body, `,"error"`)]
 		}
 		if status != x.status || at(t, body, "error", "code") != float64(x.code) || at(t, body, "error", "data", "code") != x.venue || id != x.id || h.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d %s", x.name, status, body)
+			t.Errorf("%s: %d %s, want %d, code %d with %q, id %q and JSON", x.name, status, body, x.status, x.code, x.venue, x.id)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestGateErrorsAreJSONRPC(t *testing.T) {
 		t.Helper()
 		got, _, text := d.Send(r)
 		if got != status || at(t, text, "error", "code") != float64(status) || at(t, text, "error", "data", "code") != code || at(t, text, "id") != nil {
-			t.Errorf("%s: %d %s", name, got, text)
+			t.Errorf("%s: %d %s, want %d with %q and no id", name, got, text, status, code)
 		}
 	}
 	unsigned := d.SignedRequest(d.alice, "POST", Path, []byte(body))
@@ -186,7 +186,7 @@ func TestOneOrderOf200(t *testing.T) {
 		text := string(r.StructuredContent)
 		if r.IsError && (at(t, text, "error", "code") != "duplicate_client_order_id" || at(t, text, "next", "tool") != "list_orders" ||
 			at(t, text, "next", "arguments", "order_id") != id || !strings.Contains(text, "order "+id)) {
-			t.Fatalf("%s", text)
+			t.Fatalf("the same order again: %s, want duplicate_client_order_id that leads to order %s", text, id)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestManyStreams(t *testing.T) {
 			}
 			readers[i] = reader{resp, bufio.NewScanner(resp.Body)}
 			if m := next(readers[i].lines); resp.StatusCode != 200 || !strings.Contains(m, "acknowledged") || strings.Contains(m, "nowhere") {
-				t.Errorf("%d %s", resp.StatusCode, m)
+				t.Errorf("subscriptions/listen: %d %s, want 200 and an acknowledgement", resp.StatusCode, m)
 			}
 		})
 	}
@@ -238,7 +238,7 @@ func TestManyStreams(t *testing.T) {
 	d.callTool(d.alice, "place_order", order(1, ""))
 	for _, r := range readers {
 		if m := next(r.lines); !strings.Contains(m, `"uri":"dx://markets/1/orderbook"`) || !strings.Contains(m, `"io.modelcontextprotocol/subscriptionId":"s"`) {
-			t.Fatalf("%s", m)
+			t.Fatalf("the first message of a stream after an order: %s, want the order book of market 1 for subscription s", m)
 		}
 	}
 	hangUp()
@@ -306,10 +306,10 @@ func TestRevocationEndsStreams(t *testing.T) {
 	d.Submit(&core.RevokeKey{User: 1, Key: k.ID})
 	apply()
 	if m := next(lines); !strings.Contains(m, `"id":4,"result":{"resultType":"complete"`) {
-		t.Errorf("%s", m)
+		t.Errorf("the first message after the key was revoked: %s, want the complete result of id 4", m)
 	}
 	if m := next(lines); m != "the stream ended: <nil>" {
-		t.Errorf("%s", m)
+		t.Errorf("after the complete result: %s, want the end of the stream", m)
 	}
 }
 
@@ -320,10 +320,10 @@ func TestPanicIsInternal(t *testing.T) {
 	d.lane.byName["get_balance"].do = func(*call, jsontext.Value) *toolResult { panic("x") }
 	status, body := d.ask(d.alice, "1", "tools/call", `"name":"get_balance","arguments":{}`)
 	if status != 500 || at(t, body, "error", "data", "code") != "internal" || at(t, body, "id") != 1.0 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("a tool that panics: %d %s, want 500 internal of id 1", status, body)
 	}
 	if got := d.callTool(d.alice, "list_orders", `{}`); got.IsError {
-		t.Errorf("%s", got.StructuredContent)
+		t.Errorf("list_orders after the panic: %s, want a result", got.StructuredContent)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestMandateHints(t *testing.T) {
 				text := string(r.StructuredContent)
 				if !r.IsError || at(t, text, "error", "code") != "mandate_violation" || at(t, text, "error", "num") != 272.0 || at(t, text, "error", "details", "rule") != c.rule ||
 					!strings.Contains(at(t, text, "hint").(string), c.hint) || at(t, text, "next", "tool") != "get_account" {
-					t.Errorf("%s: %s", tool, text)
+					t.Errorf("%s: %s, want mandate_violation of rule %s with the hint %q and next get_account", tool, text, c.rule, c.hint)
 				}
 			}
 			if c.passes != "" {
@@ -106,7 +106,7 @@ func TestGetAccount(t *testing.T) {
 	m.OpenOrders = 3
 	id, key := d.newAgent(m)
 	if r := d.callTool(key, "place_order", order(1, "")); r.IsError {
-		t.Fatalf("%s", r.StructuredContent)
+		t.Fatalf("place_order within the mandate: %s, want a result", r.StructuredContent)
 	}
 	text := string(d.callTool(key, "get_account", "{}").StructuredContent)
 	want := `{"user_id":3,"name":"scout","kind":"agent","state":"active","owner_id":1,"mandate":{"max_open_orders":3,"max_daily_loss":"100000"},"rev":1,` +

@@ -81,7 +81,7 @@ func (d *testVenue) callTool(k lanetest.Key, tool, arguments string) result {
 	status, body := d.ask(k, "1", "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments))
 	var r struct{ Result result }
 	if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
-		d.T.Fatalf("%s %s: %d %s", tool, arguments, status, body)
+		d.T.Fatalf("tools/call of %s with %s: %d %s, want 200 and JSON", tool, arguments, status, body)
 	}
 	if len(r.Result.Content) != 1 || r.Result.Content[0].Text != string(r.Result.StructuredContent) {
 		d.T.Errorf("%s: the text is not the structured content: %s", tool, body)
@@ -100,7 +100,7 @@ func at(t testing.TB, body string, path ...string) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(body), &v); err != nil {
-		t.Fatalf("%v: %s", err, body)
+		t.Fatalf("not JSON: %v: %s", err, body)
 	}
 	for _, p := range path {
 		m, _ := v.(map[string]any)
@@ -114,27 +114,27 @@ func TestRevisions(t *testing.T) {
 	for asked, want := range map[string]string{oldest: oldest, legacy: legacy, "2024-11-05": legacy, modern: legacy} {
 		status, _, body := d.post(d.alice, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, asked))
 		if status != 200 || at(t, body, "result", "protocolVersion") != want || at(t, body, "result", "serverInfo", "name") != "duplex" {
-			t.Errorf("%s: %d %s", asked, status, body)
+			t.Errorf("initialize of %s: %d %s, want revision %s of duplex", asked, status, body, want)
 		}
 	}
 	if status, body := d.ask(d.alice, "1", "server/discover", ""); status != 200 || at(t, body, "result", "resultType") != "complete" || !strings.Contains(body, `"supportedVersions":["2026-07-28","2025-11-25","2025-06-18"]`) {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("server/discover: %d %s, want a complete result with three revisions", status, body)
 	}
 	for _, version := range []string{oldest, legacy} {
 		status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","id":"a","method":"tools/list"}`, "MCP-Protocol-Version", version)
 		if status != 200 || strings.Contains(body, "resultType") || at(t, body, "id") != "a" {
-			t.Errorf("%s: %d %s", version, status, body)
+			t.Errorf("tools/list on %s: %d %s, want id a and no resultType", version, status, body)
 		}
 		if status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "MCP-Protocol-Version", version); status != 202 || body != "" {
-			t.Errorf("%s: %d %s", version, status, body)
+			t.Errorf("a notification on %s: %d %s, want an empty 202", version, status, body)
 		}
 		if status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, "MCP-Protocol-Version", version); status != 200 || at(t, body, "error", "code") != -32601.0 {
-			t.Errorf("%s: %d %s", version, status, body)
+			t.Errorf("server/discover on %s: %d %s, want error -32601", version, status, body)
 		}
 	}
 	status, body := d.ask(d.alice, "7", "tools/list", "")
 	if status != 200 || at(t, body, "result", "cacheScope") != "private" || at(t, body, "result", "ttlMs") == nil {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("tools/list: %d %s, want a private cache scope and a ttlMs", status, body)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestIDs(t *testing.T) {
 	for _, id := range []string{"0", "-7", "18446744073709551616", "-99999999999999999999999999", `"x"`, `""`, `"\u0041 <&>"`, `"é"`} {
 		status, body := d.ask(d.alice, id, "tools/call", `"name":"get_balance","arguments":{}`)
 		if status != 200 || !strings.HasPrefix(body, `{"jsonrpc":"2.0","id":`+id+`,"result":`) {
-			t.Errorf("%s: %d %s", id, status, body)
+			t.Errorf("get_balance with id %s: %d %s, want 200 and the same bytes as id", id, status, body)
 		}
 	}
 }

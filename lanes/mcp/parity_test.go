@@ -59,7 +59,7 @@ func (d *testVenue) definitions(k lanetest.Key) map[string]definition {
 	status, body := d.ask(k, "1", "tools/list", "")
 	var list struct{ Result struct{ Tools []definition } }
 	if err := json.Unmarshal([]byte(body), &list); err != nil || status != 200 {
-		d.T.Fatalf("%d %s", status, body)
+		d.T.Fatalf("tools/list: %d %s, want 200 and a list", status, body)
 	}
 	out := map[string]definition{}
 	for _, x := range list.Result.Tools {
@@ -171,7 +171,7 @@ func TestAnnotations(t *testing.T) {
 	destructive := []string{"cancel_order", "cancel_orders", "cancel_all_orders", "decrease_order", "replace_order", "redeem_pairs", "request_withdrawal"}
 	for name, x := range d.definitions(d.alice) {
 		if len(x.Annotations) != 4 || x.Title == "" || len(x.Description) < 40 {
-			t.Errorf("%s: %+v", name, x)
+			t.Errorf("%s: %+v, want four annotations, a title and a description of 40 characters", name, x)
 		}
 		reads := strings.HasPrefix(name, "get_") || strings.HasPrefix(name, "list_") || name == "preview_order" || name == "wait_for_event"
 		for hint, want := range map[string]bool{"readOnlyHint": reads, "destructiveHint": slices.Contains(destructive, name), "openWorldHint": name == "request_withdrawal"} {
@@ -379,7 +379,7 @@ func TestWritesAnswerAsREST(t *testing.T) {
 	shape := func(s string) string {
 		var v any
 		if err := json.Unmarshal([]byte(s), &v); err != nil {
-			t.Fatalf("%v: %s", err, s)
+			t.Fatalf("not JSON: %v: %s", err, s)
 		}
 		return fmt.Sprint(shapeOf(v))
 	}
@@ -502,7 +502,7 @@ func TestOneBucketForBothLanes(t *testing.T) {
 	}
 	got := d.callTool(d.bob, "place_orders", batch)
 	if !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "rate_limited" || at(t, string(got.StructuredContent), "retry_after_ms") == nil {
-		t.Errorf("%s", got.StructuredContent)
+		t.Errorf("place_orders with an empty bucket: %s, want rate_limited with retry_after_ms", got.StructuredContent)
 	}
 	if got := d.callTool(d.bob, "get_balance", `{}`); got.IsError {
 		t.Errorf("another bucket: %s", got.StructuredContent)
@@ -526,7 +526,7 @@ func TestKeysShareTheAccountRate(t *testing.T) {
 			case 429:
 				limited++
 			default:
-				t.Fatalf("%d %s", status, body)
+				t.Fatalf("POST /v1/portfolio/orders: %d %s, want 201 or 429", status, body)
 			}
 			if got := d.callTool(k, "place_order", order(id+1, "")); !got.IsError {
 				placed++
@@ -561,7 +561,7 @@ func TestListsFollowTheScopes(t *testing.T) {
 			continue
 		}
 		if got := d.callTool(reader, name, `{}`); !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "missing_scope" {
-			t.Errorf("%s: %s", name, got.StructuredContent)
+			t.Errorf("%s without its scope: %s, want missing_scope", name, got.StructuredContent)
 		}
 	}
 	_, first := d.ask(d.alice, "1", "tools/list", "")
@@ -585,6 +585,6 @@ func TestVenueShowsTheMirror(t *testing.T) {
 	_, route := d.Call(d.alice, "GET", "/v1/exchange/retention", "")
 	const want = `"history":{"since_seq":"7","as_of_seq":"9"}`
 	if !strings.Contains(text, want) || !strings.Contains(route, want) {
-		t.Errorf("%s\n%s", text, route)
+		t.Errorf("get_venue returns %s and REST %s, want %s in both", text, route, want)
 	}
 }

@@ -32,7 +32,7 @@ func TestPnL(t *testing.T) {
 			id++
 			body := fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":%q,"outcome":%q,"tick":%d,"qty":%d}`, id, market, k.side, k.outcome, k.tick, qty)
 			if status, got := d.Call(key, "POST", "/v1/portfolio/orders", body); status != 201 {
-				t.Fatalf("%s: %d %s", body, status, got)
+				t.Fatalf("POST /v1/portfolio/orders %s: %d %s, want 201", body, status, got)
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func TestPnL(t *testing.T) {
 		return p, text
 	}
 	if p, _ := read(); p.Positions == nil || len(p.Positions) != 0 || p.Equity != 100_000_000 || p.DepositsNet != 100_000_000 {
-		t.Errorf("%+v", p)
+		t.Errorf("get_pnl before any order: %+v, want no positions and 100000000 pips as equity and as net deposits", p)
 	}
 	place(2, "buy", "no", 4700, 300) // bob buys YES at 5300
 	place(2, "buy", "yes", 6200, 145)
@@ -102,7 +102,7 @@ func checkPnL(t *testing.T, p *schemas.PnL) {
 			value = schemas.U64(x.Qty * *x.Mark)
 		}
 		if x.Value != value || int64(x.Unrealized) != int64(x.Value)-int64(x.Cost) || x.AvgCost != x.Cost/schemas.U64(x.Qty) {
-			t.Errorf("%+v", x)
+			t.Errorf("a position whose value, unrealized or avg_cost does not follow from the rest: %+v", x)
 		}
 		cost += int64(x.Cost)
 		unrealized += int64(x.Unrealized)

@@ -103,7 +103,7 @@ func TestInputSchemas(t *testing.T) {
 			}
 		}
 		if x.spec.Name == tools.PlaceOrder.Name && string(tool.InputSchema["dependentSchemas"]) != marketBuyNeedsMaxCost {
-			t.Errorf("%s", tool.InputSchema["dependentSchemas"])
+			t.Errorf("dependentSchemas of place_order: %s, want %s", tool.InputSchema["dependentSchemas"], marketBuyNeedsMaxCost)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (d *testVenue) checkOutput(tool string, result json.RawMessage) {
 			schema, err = c.Compile("tool#/outputSchema")
 		}
 		if err != nil {
-			d.T.Errorf("%s: %v", tool, err)
+			d.T.Errorf("the output schema of %s does not compile: %v", tool, err)
 			return
 		}
 		outputSchemas.Store(tool, schema)
@@ -147,7 +147,7 @@ func TestOutputSchemasAreClosed(t *testing.T) {
 	for name, x := range d.definitions(d.alice) {
 		s := x.OutputSchema
 		if s.Type != "object" || len(s.AnyOf) != 2 || s.AnyOf[0].AdditionalProperties == nil || *s.AnyOf[0].AdditionalProperties || len(s.AnyOf[0].Required) == 0 && s.AnyOf[0].MinProperties == 0 || s.AnyOf[1].Required[0] != "error" {
-			t.Errorf("%s: %+v", name, s)
+			t.Errorf("the output schema of %s is not closed, or requires nothing: %+v", name, s)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (n *naive) ask(method, params string) string {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, n.calls, method, params)
 	status, _, answer := n.post(n.key, body, "MCP-Protocol-Version", legacy)
 	if status != 200 {
-		n.T.Fatalf("%s: %d %s", body, status, answer)
+		n.T.Fatalf("%s: %d %s, want 200", body, status, answer)
 	}
 	n.calls++
 	n.chars += len(body) + len(answer)

@@ -69,7 +69,7 @@ func TestUnfundedAccountsReachNoLog(t *testing.T) {
 		}
 		replace := `{"client_order_id":"102","tick":5000,"qty":10}`
 		if status, _, body := d.Send(d.SignedRequest(k, "POST", "/v1/portfolio/orders/7/replace", []byte(replace))); status != 404 || at(t, string(body), "error", "code") != "unknown_order" {
-			t.Errorf("%d %s", status, body)
+			t.Errorf("a replace without money: %d %s, want 404 unknown_order", status, body)
 		}
 	}
 	if now := d.Engine.Seq(); now != before {
@@ -153,7 +153,7 @@ func TestAgentsWithoutMoneyShareTheRate(t *testing.T) {
 				status, _, body := d.Send(d.SignedRequest(k, "DELETE", "/v1/portfolio/orders", nil))
 				if status != 200 {
 					if at(t, string(body), "error", "code") != "rate_limited" {
-						t.Fatalf("%d %s", status, body)
+						t.Fatalf("DELETE /v1/portfolio/orders: %d %s, want 200 or rate_limited", status, body)
 					}
 					break
 				}

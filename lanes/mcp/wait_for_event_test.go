@@ -37,7 +37,7 @@ func (d *testVenue) wait(k lanetest.Key, arguments string) (w waitResult) {
 	d.T.Helper()
 	r := d.callTool(k, "wait_for_event", arguments)
 	if err := json.Unmarshal(r.StructuredContent, &w); err != nil || r.IsError {
-		d.T.Fatalf("%s: %s", arguments, r.StructuredContent)
+		d.T.Fatalf("wait_for_event %s: %s, want a list of events", arguments, r.StructuredContent)
 	}
 	return w
 }
@@ -111,7 +111,7 @@ func TestWaitSeesWhatWasAnswered(t *testing.T) {
 		h.applyBatch(b)
 	}
 	if w := <-results; len(w.Events) == 0 || w.Events[0].Kind != "order" || uint64(w.NextSeq) <= after {
-		t.Fatalf("%+v", w)
+		t.Fatalf("the wait returned %+v, want an order event past seq %d", w, after)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestWaitFilters(t *testing.T) {
 		`,"kinds":["order","fill"]`:              "fill order order",
 	} {
 		if got := kinds(`{"after_seq":"` + from + `","timeout_ms":0` + arguments + `}`); got != want {
-			t.Errorf("%s: %q", arguments, got)
+			t.Errorf("wait_for_event with %s: the kinds %q, want %q", arguments, got, want)
 		}
 	}
 	d.Submit(&core.VoidMarket{Market: 2})
@@ -152,7 +152,7 @@ func TestWaitFilters(t *testing.T) {
 	}
 	for _, bad := range []string{`{}`, `{"after_seq":1}`, `{"after_seq":"0","kinds":["x"]}`, `{"after_seq":"0","timeout_ms":25001}`, `{"after_seq":"0","timeout_ms":-1}`, `{"after_seq":"0","market_ids":["1"]}`} {
 		if got := d.callTool(d.alice, "wait_for_event", bad); !got.IsError {
-			t.Errorf("%s: %s", bad, got.StructuredContent)
+			t.Errorf("wait_for_event %s: %s, want an error", bad, got.StructuredContent)
 		}
 	}
 }
@@ -281,7 +281,7 @@ func TestCancellation(t *testing.T) {
 		t.Helper()
 		body := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"test"}}`
 		if status, _, got := d.post(k, body, "MCP-Protocol-Version", legacy); status != 202 || got != "" {
-			t.Errorf("%d %s", status, got)
+			t.Errorf("notifications/cancelled of %s: %d %s, want an empty 202", id, status, got)
 		}
 	}
 	cancel(d.bob, `"old"`)  // another key
@@ -353,7 +353,7 @@ func TestWaitAheadOfTheVenue(t *testing.T) {
 	eventually(t, "the call", func() bool { return d.waiters(1) == 1 })
 	d.callTool(d.alice, "place_order", order(1, ""))
 	if got := <-answer; !strings.Contains(got, `"kind":"order"`) {
-		t.Errorf("%s", got)
+		t.Errorf("the waiting call returned %s, want an order event", got)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestWaitReportsMissed(t *testing.T) {
 			for n := range 600 {
 				id := 1 + i*10_000 + n
 				if r := d.Submit(placed(id)); r.Reject != core.OK {
-					t.Errorf("%d: %v", id, r.Reject)
+					t.Errorf("order %d was rejected: %v", id, r.Reject)
 					return
 				}
 				d.Submit(&core.CancelAll{User: 1})
@@ -437,7 +437,7 @@ func TestOwnersActionsAreEvents(t *testing.T) {
 		go func() { _, _ = d.Engine.Submit(context.Background(), c.command) }() // an error leaves no event
 		w := d.wait(key, `{"after_seq":"`+seq+`","kinds":["`+c.kind+`"]}`)
 		if len(w.Events) != 1 || w.Events[0].Kind != c.kind || !strings.Contains(string(w.Events[0].Msg), c.want) {
-			t.Errorf("%T: %+v", c.command, w)
+			t.Errorf("%T: %+v, want one %s event with %s", c.command, w, c.kind, c.want)
 		}
 		seq = w.NextSeq
 	}
@@ -445,7 +445,7 @@ func TestOwnersActionsAreEvents(t *testing.T) {
 	d.Submit(&core.Transfer{Owner: 1, ClientID: "t-1", From: 1, To: agent, Amount: 700})
 	d.Submit(&core.ResumeAgent{Owner: 1, Agent: agent})
 	if w := d.wait(key, `{"after_seq":"`+seq+`","kinds":["transfer","account","balance"],"timeout_ms":0}`); len(w.Events) != 0 {
-		t.Errorf("%+v", w)
+		t.Errorf("a repeated transfer and an agent that was active already: %+v, want no events", w)
 	}
 }
 
