@@ -70,7 +70,7 @@ func TestAnswersStandStill(t *testing.T) {
 		}
 		out, err := op.Call(t.Context(), h.Venue, caller, in)
 		if err != nil && tools.ErrorOf(err).Code != "round_not_found" {
-			t.Errorf("%s: %v", spec.Name, err)
+			t.Errorf("%s failed: %v", spec.Name, err)
 		}
 		add(spec.Name, out)
 	}

@@ -87,7 +87,7 @@ func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
 		t.Errorf("placed %s, canceled %s", placed, canceled)
 	}
 	if _, body := h.Call(alice, "GET", "/v1/portfolio/orders?status=resting", ""); field(t, body, "cursor") != "" || strings.Contains(body, "order_id") {
-		t.Errorf("%s", body)
+		t.Errorf("the resting orders after the cancel: %s, want none", body)
 	}
 }
 

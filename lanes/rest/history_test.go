@@ -83,14 +83,14 @@ func TestPriceHistory(t *testing.T) {
 	var whole schemas.PriceHistory
 	h.get("/v1/oracle/history?limit=1000", &whole)
 	if whole.Feed != 0 || whole.StepSecs != 1 || whole.Cursor != "" || whole.AsOfSeq == 0 || len(whole.Rows) < 130 || whole.VolatilityPpb == "0" {
-		t.Fatalf("%+v", whole)
+		t.Fatalf("GET /v1/oracle/history: %+v, want feed 0 in steps of 1 s, 130 rows or more, and no cursor", whole)
 	}
 	if r := whole.Rows[len(whole.Rows)-1]; int64(r.Ts) > h.begin*core.NsPerSec {
 		t.Errorf("the first row is %+v", r)
 	}
 	for _, r := range whole.Rows {
 		if r.Open != r.Close || r.High != r.Close || r.Low != r.Close || r.Sources != 3 {
-			t.Errorf("%+v", r)
+			t.Errorf("a row of one tick: %+v, want one price in all four members, from three sources", r)
 		}
 	}
 	for _, step := range []schemas.U64{1, 2, 7, 10, 60, 61, 3599, 3600} {
@@ -134,7 +134,7 @@ func TestPriceHistory(t *testing.T) {
 		var none schemas.PriceHistory
 		h.get(target, &none)
 		if none.Rows == nil || len(none.Rows) != 0 || none.Cursor != "" || none.VolatilityPpb != "0" {
-			t.Errorf("%s: %+v", target, none)
+			t.Errorf("GET %s: %+v, want an empty list, no cursor and no volatility", target, none)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestRoundHistory(t *testing.T) {
 	}
 	newest := whole.Rows[0]
 	if newest.Last == 0 || newest.Volume == 0 || newest.YesBid == 0 || newest.Index == 0 {
-		t.Errorf("%+v", newest)
+		t.Errorf("the newest row has a zero last, volume, yes_bid or index: %+v", newest)
 	}
 	for i, r := range whole.Rows {
 		if r.Ts != schemas.U64(h.Now())/second*second-schemas.U64(i+1)*second {
@@ -217,7 +217,7 @@ func TestHistoryCursors(t *testing.T) {
 	var two schemas.RoundHistory
 	h.get("/v1/rounds/3/history?limit=5&cursor="+one.Cursor, &two)
 	if two.RoundNumber != one.RoundNumber || len(two.Rows) != 5 || two.Rows[0].Ts != one.Rows[4].Ts-schemas.U64(core.NsPerSec) {
-		t.Errorf("%+v\n%+v", one, two)
+		t.Errorf("the second page is %+v, want five rows of the same round that continue the first page %+v", two, one)
 	}
 	var price schemas.PriceHistory
 	h.get("/v1/oracle/history?limit=5", &price)

@@ -33,7 +33,7 @@ func TestInFlight(t *testing.T) {
 			body = `{"orders":[` + body + `]}`
 		}
 		if status, text := h.Call(bob, "POST", target, body); status != 503 || !strings.Contains(text, `"shed"`) {
-			t.Errorf("%s: %d %s", target, status, text)
+			t.Errorf("a second POST %s in flight: %d %s, want 503 shed", target, status, text)
 		}
 	}
 	go send(bob, "DELETE", "/v1/portfolio/orders/7", "")

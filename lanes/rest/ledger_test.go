@@ -69,14 +69,14 @@ func (h *money) place(k lanetest.Key, market int, side, outcome string, tick, qt
 	h.ids++
 	body := fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":%q,"outcome":%q,"tick":%d,"qty":%d}`, h.ids, market, side, outcome, tick, qty)
 	if status, got := h.Call(k, "POST", "/v1/portfolio/orders", body); status != 201 || code(got) != "" {
-		h.T.Fatalf("%s: %d %s", body, status, got)
+		h.T.Fatalf("the order %s: %d %s, want 201", body, status, got)
 	}
 }
 
 func (h *money) write(method, target, body string) {
 	h.T.Helper()
 	if status, got := h.Call(h.alice, method, target, body); status >= 300 {
-		h.T.Fatalf("%s %s: %d %s", target, body, status, got)
+		h.T.Fatalf("%s %s: %d %s, want success", target, body, status, got)
 	}
 }
 
@@ -144,13 +144,13 @@ func TestLedgerExplainsTheBalance(t *testing.T) {
 		before = int64(r.BalanceAfter)
 		inRound := !slices.Contains([]string{"deposit", "withdrawal", "withdrawal_returned", "transfer"}, r.Kind)
 		if (r.MarketID != nil) != inRound || (r.Generation != nil) != inRound || (r.RoundNumber != nil) != inRound || (r.Category != nil) != inRound {
-			t.Errorf("%+v", r)
+			t.Errorf("of the ids of a round a %s row has some that it should not, or lacks some: %+v", r.Kind, r)
 		}
 		if byVenue := inRound || r.Amount == -500_000; (r.Ref == "") != byVenue { // the new agent's funds have no client id
-			t.Errorf("%+v", r)
+			t.Errorf("a row that the venue made itself has no ref, each other row one: %+v", r)
 		}
 		if byOrder := r.Kind == "fill" || r.Kind == "fee"; (r.OrderID != nil) != byOrder || (r.FillN != nil) != byOrder {
-			t.Errorf("%+v", r)
+			t.Errorf("fills and fees have an order_id and a fill_n, other rows neither: %+v", r)
 		}
 	}
 	if want := view.LedgerKinds(); len(kinds) != len(want) {
@@ -175,7 +175,7 @@ func TestLedgerExplainsTheBalance(t *testing.T) {
 		t.Errorf("%+v by the ledger %v", pnl, sums)
 	}
 	if len(pnl.Positions) != 1 || pnl.Positions[0].MarketID != 3 || pnl.OpenCost != balance.Reserved+pnl.Positions[0].Cost {
-		t.Errorf("%+v", pnl)
+		t.Errorf("get_pnl: %+v, want a position in market 3 alone, and open_cost %d plus its cost", pnl, balance.Reserved)
 	}
 	h.checkFills(all)
 	h.checkRounds(all, &pnl)
@@ -200,7 +200,7 @@ func (h *money) checkFills(ledger []schemas.LedgerRow) {
 			amount = -amount
 		}
 		if int(f.N) != len(fills.Fills)-i || f.Generation != 1 || f.RoundNumber == 0 || f.Category == 0 || f.APIKey == nil || *f.APIKey != h.alice.ID {
-			h.T.Errorf("%+v", f)
+			h.T.Errorf("fill: %+v, want n %d, generation 1, a round, a category and the key %v", f, len(fills.Fills)-i, h.alice.ID)
 		}
 		at := slices.IndexFunc(ledger, func(r schemas.LedgerRow) bool { return r.Kind == "fill" && *r.FillN == f.N })
 		if at < 0 {
@@ -249,13 +249,13 @@ func (h *money) checkRounds(ledger []schemas.LedgerRow, pnl *schemas.PnL) {
 		}
 	}
 	if statuses := []string{rounds.Rounds[0].Status, rounds.Rounds[1].Status, rounds.Rounds[2].Status}; len(rounds.Rounds) != 3 || !slices.Equal(statuses, []string{"trading", "void", "settled"}) {
-		h.T.Errorf("%v", statuses)
+		h.T.Errorf("the rounds are %v, want trading, void, settled", statuses)
 	}
 	if int64(pnl.Realized) != profit { // nothing of the live round was sold
 		h.T.Errorf("realized %d, the rounds made %d", pnl.Realized, profit)
 	}
 	if w := rounds.Rounds[2].Winner; w == nil || *w != "yes" || rounds.Rounds[1].Winner != nil || rounds.Rounds[0].Winner != nil {
-		h.T.Errorf("%+v", rounds.Rounds)
+		h.T.Errorf("the rounds are %+v, want yes as winner of the settled one and no other winner", rounds.Rounds)
 	}
 	for _, s := range settlements.Settlements {
 		var round schemas.RoundList
@@ -265,11 +265,11 @@ func (h *money) checkRounds(ledger []schemas.LedgerRow, pnl *schemas.PnL) {
 			h.T.Errorf("%+v of %+v", s, r)
 		}
 		if s.Cost == nil || s.Profit == nil || int64(*s.Profit) != int64(s.Payout)-int64(*s.Cost) || *s.Cost == 0 {
-			h.T.Errorf("%+v", s)
+			h.T.Errorf("settlement: %+v, want a cost, and payout minus cost as profit", s)
 		}
 	}
 	if len(settlements.Settlements) != 2 {
-		h.T.Errorf("%+v", settlements)
+		h.T.Errorf("settlements: %+v, want two", settlements)
 	}
 	category := rounds.Rounds[2].Category
 	h.get(fmt.Sprintf("/v1/portfolio/rounds?category=%d", category), &rounds)
@@ -284,7 +284,7 @@ func (h *money) checkFunding(ledger []schemas.LedgerRow) {
 	var deposits schemas.DepositList
 	h.get("/v1/deposits", &deposits)
 	if d := deposits.Deposits; len(d) != 2 || d[0].DepositID != "second-1" || d[0].Amount != 5_000 || d[1].DepositID != "first-1" || d[1].Ts == 0 || d[0].Seq <= d[1].Seq || deposits.Cursor != "" {
-		h.T.Errorf("%+v", deposits)
+		h.T.Errorf("deposits: %+v, want second-1 of 5000 pips before first-1, and no cursor", deposits)
 	}
 	var withdrawals schemas.WithdrawalList
 	h.get("/v1/withdrawals", &withdrawals)

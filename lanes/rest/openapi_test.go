@@ -116,7 +116,7 @@ func TestExamplesAreValid(t *testing.T) {
 			n++
 			status, got := h.Call(k, method, strings.Replace(path, "{order_id}", "1", 1), string(body))
 			if status == 400 || status > 409 {
-				t.Errorf("%s %s %s: %d %s", method, path, body, status, got)
+				t.Errorf("the example of %s %s, %s: %d %s, want a status up to 409 other than 400", method, path, body, status, got)
 			}
 		}
 	}
@@ -138,11 +138,11 @@ func TestRetirement(t *testing.T) {
 	for target, status := range map[string]int{"/v1/old_time": 200, "/v1/old_time?x=1": 400} {
 		got, header, body := h.Send(h.SignedRequest(k, "GET", target, nil))
 		if got != status || header.Get("Deprecation") != "@1798761600" || header.Get("Sunset") != "Thu, 01 Apr 2027 00:00:00 GMT" {
-			t.Errorf("%s: %d %v %s", target, got, header, body)
+			t.Errorf("GET %s: %d %v %s, want %d with Deprecation @1798761600 and Sunset on 1 April 2027", target, got, header, body, status)
 		}
 	}
 	if _, header, _ := h.Send(h.SignedRequest(k, "GET", "/v1/time", nil)); header.Get("Deprecation")+header.Get("Sunset") != "" {
-		t.Errorf("%v", header)
+		t.Errorf("GET /v1/time is not retired, but its header has Deprecation or Sunset: %v", header)
 	}
 	if paths := l.OpenAPI().Paths; !paths["/v1/old_time"].Get.Deprecated || paths["/v1/time"].Get.Deprecated {
 		t.Error("wrong deprecated flags in the document")
@@ -163,7 +163,7 @@ func validatedCall(t *testing.T, h *lanetest.Server, router routers.Router, k la
 	status, header, got := h.Send(h.SignedRequest(k, method, target, []byte(body)))
 	route, params, err := router.FindRoute(req)
 	if err != nil {
-		t.Errorf("%s %s: %v", method, target, err)
+		t.Errorf("%s %s is not in the document: %v", method, target, err)
 		return status, got
 	}
 	options := &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}

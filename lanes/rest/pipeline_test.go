@@ -31,7 +31,7 @@ func TestMediaTypeCheckedLast(t *testing.T) {
 		r := h.SignedRequest(c.key, c.method, c.target, []byte("a=1"))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		if status, _, body := h.Send(r); status != c.status || code(body) != c.code {
-			t.Errorf("%s %s: %d %s", c.method, c.target, status, body)
+			t.Errorf("%s %s: %d %s, want %d %s", c.method, c.target, status, body, c.status, c.code)
 		}
 	}
 	h.FreezeClock() // no token is refilled, however slow the machine
@@ -55,7 +55,7 @@ func TestPanicIsInternal(t *testing.T) {
 	alice := h.NewKey(1, readTrade)
 	status, header, body := h.Send(h.SignedRequest(alice, "GET", "/v1/panics", nil))
 	if status != 500 || code(body) != "internal" || strings.Contains(body, "test panic") {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("a handler that panics: %d %s, want 500 internal without the panic's text", status, body)
 	}
 	if id := header.Get("X-Request-Id"); !strings.Contains(h.Logs.String(), id) {
 		t.Errorf("no %s in the log", id)

@@ -74,6 +74,6 @@ func TestReplaceOfASell(t *testing.T) {
 	path := "/v1/portfolio/orders/" + field(t, body, "order_id").(string) + "/replace"
 	wants(h, alice, "POST", path, `{"client_order_id":"3","tick":6100,"qty":10,"max_cost":"5"}`, 400, "schema_violation")
 	if status, body := h.Call(alice, "POST", path, `{"client_order_id":"3","tick":6100,"qty":10}`); status != 201 || field(t, body, "resting_qty") != 10.0 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("the replace of a sell: %d %s, want 201 with 10 resting", status, body)
 	}
 }

@@ -89,7 +89,7 @@ func TestCachedBooksAreCurrent(t *testing.T) {
 			t.Fatalf("as_of_seq %d, then %d", now.AsOfSeq, truth.AsOfSeq)
 		}
 		if now.AsOfSeq, truth.AsOfSeq = 0, 0; !reflect.DeepEqual(now, truth) {
-			t.Fatalf("%s:\n%+v\n%+v", what, now, truth)
+			t.Fatalf("the cached book after %s:\n%+v\nwant\n%+v", what, now, truth)
 		}
 	}
 	next := 0
@@ -113,12 +113,12 @@ func TestCachedBooksAreCurrent(t *testing.T) {
 	rules.Grid = core.Full()
 	h.Submit(&core.SetRules{Rules: rules})
 	if b := read(1, 50); len(b.TickSize.Bands) != 1 {
-		t.Errorf("%+v", b.TickSize)
+		t.Errorf("tick_size after the full grid was set: %+v, want one band", b.TickSize)
 	}
 	compare(1, "another grid")
 	h.Call(alice, "DELETE", "/v1/portfolio/orders", "")
 	compare(1, "canceled")
 	if b := read(1, 50); len(b.Yes) != 0 {
-		t.Errorf("%+v", b)
+		t.Errorf("the book after the cancel: %+v, want no bids", b)
 	}
 }

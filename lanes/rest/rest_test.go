@@ -73,7 +73,7 @@ func get(h *lanetest.Server, k lanetest.Key, target string, into any) {
 	h.T.Helper()
 	status, body := h.Call(k, "GET", target, "")
 	if err := json.Unmarshal([]byte(body), into); err != nil || status != 200 {
-		h.T.Fatalf("%s: %d %s (%v)", target, status, body, err)
+		h.T.Fatalf("GET %s: %d %s (%v), want 200 and JSON of the expected type", target, status, body, err)
 	}
 }
 
@@ -82,13 +82,13 @@ func TestSession(t *testing.T) {
 	h, alice, bob := newServer(t)
 	status, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	if status != 201 || field(t, body, "status") != "resting" || field(t, body, "resting_qty") != 10.0 {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("a limit buy of 10: %d %s, want 201 resting with 10", status, body)
 	}
 	id := field(t, body, "order_id").(string)
 	status, body = h.Call(bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","type":"market","qty":4,"max_cost":"1000000"}`)
 	want := `"status":"executed","seq":"`
 	if status != 201 || !strings.Contains(body, want) || !strings.Contains(body, `"fills":[{"tick_yes":5000,"qty":4,"path":"mint"}]`) {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("a market buy of 4 NO: %d %s, want 201 executed with one mint at 5000", status, body)
 	}
 	for _, c := range []struct{ target, want string }{
 		{"/v1/portfolio/orders/" + id, `"status":"partially_filled"`},
@@ -180,7 +180,7 @@ func TestBatches(t *testing.T) {
 	status, got := h.Call(alice, "POST", "/v1/portfolio/orders/batch", body)
 	var each []map[string]any
 	if err := json.Unmarshal([]byte(got), &each); err != nil || status != 200 || len(each) != 3 {
-		t.Fatalf("%d %s", status, got)
+		t.Fatalf("a batch of three: %d %s, want 200 and three results", status, got)
 	}
 	if each[0]["status"] != "resting" || each[1]["error"].(map[string]any)["code"] != "bad_price_tick" || each[2]["error"].(map[string]any)["num"] != 259.0 {
 		t.Fatal(got)
@@ -188,10 +188,10 @@ func TestBatches(t *testing.T) {
 	id := each[0]["order_id"].(string)
 	status, got = h.Call(alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":["`+id+`","`+id+`","99999"]}`)
 	if status != 200 || strings.Count(got, "unknown_order") != 4 || !strings.Contains(got, `"canceled_qty":10`) {
-		t.Fatalf("%d %s", status, got)
+		t.Fatalf("a batch that cancels one order twice and an unknown one: %d %s, want 200, one canceled_qty of 10 and two unknown_order", status, got)
 	}
 	if status, got = h.Call(alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":[]}`); status != 200 || got != `{"results":[]}` {
-		t.Errorf("%d %s", status, got)
+		t.Errorf("an empty batch of cancels: %d %s, want 200 and an empty list", status, got)
 	}
 	wants(h, alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(3, "")+`,{"qty":1}]}`, 400, "schema_violation")
 }
@@ -208,7 +208,7 @@ func TestRateLimits(t *testing.T) {
 	wants(h, alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+strings.Join(items, ",")+`]}`, 200, "")
 	status, body := h.Call(alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(30, "")+`,`+order(31, "")+`,`+order(32, "")+`,`+order(33, "")+`]}`)
 	if status != 429 || field(t, body, "error", "message") != "rate limited" || field(t, body, "error", "details", "retry_after_ms") == nil {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("POST past the bucket: %d %s, want 429 with retry_after_ms", status, body)
 	}
 	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/orders", ""); status != 200 || field(t, body, "seq") == nil {
 		t.Errorf("a cancel with an empty write bucket: %d %s", status, body)
@@ -246,13 +246,13 @@ func TestCancelByClientOrderID(t *testing.T) {
 		{"a key that may only read", h.NewKey(1, core.ScopeRead), "2", 403, "missing_scope"},
 	} {
 		if status, body := h.Call(c.key, "DELETE", route+c.id, ""); status != c.status || !strings.Contains(body, c.want) {
-			t.Errorf("%s: %d %s", c.what, status, body)
+			t.Errorf("DELETE by id of %s: %d %s, want %d %s", c.what, status, body, c.status, c.want)
 		}
 	}
 	wants(h, alice, "DELETE", route+"2", "{}", 400, "unexpected_body")
 	wants(h, alice, "GET", route+"2", "", 405, "method_not_allowed")
 	if _, body := h.Call(alice, "GET", "/v1/portfolio/balance", ""); field(t, body, "reserved") != "0" {
-		t.Errorf("%s", body)
+		t.Errorf("the balance after the cancels: %s, want nothing reserved", body)
 	}
 }
 
@@ -347,7 +347,7 @@ func TestWithdrawals(t *testing.T) {
 	wants(h, bob, "POST", "/v1/withdrawals", request, 403, "missing_scope")
 	status, first := h.Call(alice, "POST", "/v1/withdrawals", request)
 	if status != 202 || field(t, first, "status") != "pending" {
-		t.Fatalf("%d %s", status, first)
+		t.Fatalf("POST /v1/withdrawals: %d %s, want 202 pending", status, first)
 	}
 	if status, again := h.Call(alice, "POST", "/v1/withdrawals", request); status != 202 || again != first {
 		t.Errorf("a repeat: %d %s", status, again)
@@ -360,12 +360,12 @@ func TestWithdrawals(t *testing.T) {
 		`{"client_withdrawal_id":"w-2","amount":"999999999999","destination":"bank"}`: "insufficient_balance",
 	} {
 		if _, got := h.Call(alice, "POST", "/v1/withdrawals", body); code(got) != want {
-			t.Errorf("%s: %s", body, got)
+			t.Errorf("POST /v1/withdrawals %s: %s, want %s", body, got, want)
 		}
 	}
 	id := field(t, first, "withdrawal_id").(string)
 	if status, body := h.Call(alice, "GET", "/v1/withdrawals/"+id, ""); status != 200 || field(t, body, "amount") != "1000" {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("GET /v1/withdrawals/%s: %d %s, want 200 and the amount 1000", id, status, body)
 	}
 	wants(h, bob, "GET", "/v1/withdrawals/"+id, "", 404, "unknown_withdrawal")
 }
@@ -408,7 +408,7 @@ func TestFundingPort(t *testing.T) {
 		for range 2 {
 			status, body := h.Call(alice, "POST", "/v1/withdrawals", request())
 			if status != c.status || code(body) != c.code || field(t, body, "error", "origin") != "port" || field(t, body, "error", "num") != nil {
-				t.Errorf("%s: %d %s", name, status, body)
+				t.Errorf("a funding port that is %s: %d %s, want %d %s from the port", name, status, body, c.status, c.code)
 			}
 		}
 		wants(h, alice, "GET", "/v1/deposits/address", "", c.status, c.code)
@@ -469,7 +469,7 @@ func TestDeadman(t *testing.T) {
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	wants(h, alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":999}`, 400, "invalid_timeout")
 	if status, body := h.Call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":1000}`); status != 200 || body != `{"timeout_ms":1000,"armed":true}` {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("arming the dead-man switch: %d %s, want 200 armed for 1000 ms", status, body)
 	}
 	h.AdvanceClock(time.Second)
 	h.Submit(&core.Clock{})
@@ -479,7 +479,7 @@ func TestDeadman(t *testing.T) {
 		t.Error(body)
 	}
 	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/deadman", ""); status != 200 || body != `{"armed":false}` {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("disarming the dead-man switch: %d %s, want 200 and not armed", status, body)
 	}
 }
 
