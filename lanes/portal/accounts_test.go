@@ -21,16 +21,16 @@ import (
 func TestKeys(t *testing.T) {
 	v := newTestPortal(t, nil)
 	if list := v.keys(carol); len(list.Keys) != 0 {
-		t.Errorf("%+v", list)
+		t.Errorf("a new account has keys: %+v", list)
 	}
 	plain, made := v.key(carol, "")
 	reader, _ := v.key(carol, `{"label":"eyes","scopes":["read"]}`)
 	if fmt.Sprint(made.Scopes) != "[read trade]" || made.CreatedTs == 0 {
-		t.Errorf("%+v", made)
+		t.Errorf("POST /keys without a body: %+v, want the scopes read and trade and a time", made)
 	}
 	list := v.keys(carol).Keys
 	if len(list) != 2 || list[0].APIKey != plain.ID || list[1].Label != "eyes" || fmt.Sprint(list[1].Scopes) != "[read]" {
-		t.Errorf("%+v", list)
+		t.Errorf("GET /keys: %+v, want key %s first, then eyes with scope read", list, plain.ID)
 	}
 	if status, body := v.Call(plain, "GET", "/v1/portfolio/balance", ""); status != 200 || !strings.Contains(body, `"cash":"0"`) {
 		t.Errorf("a request of the new key: %d %s", status, body)
@@ -64,7 +64,7 @@ func TestKeysRefused(t *testing.T) {
 		v.wants(carol, "POST", "/keys", c.body, c.status, c.code)
 	}
 	if list := v.keys(carol); len(list.Keys) != 0 {
-		t.Errorf("%+v", list)
+		t.Errorf("the refused requests left keys: %+v", list)
 	}
 	v.wants(carol, "GET", "/keys", "{}", 400, "unexpected_body")
 	v.wants(carol, "DELETE", "/account", "{}", 400, "unexpected_body")
@@ -100,7 +100,7 @@ func TestRevoke(t *testing.T) {
 		}
 	}
 	if list := v.keys(carol); len(list.Keys) != 0 {
-		t.Errorf("%+v", list)
+		t.Errorf("the revoked keys are listed: %+v", list)
 	}
 	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 		for k := range m.Keys() {
@@ -167,7 +167,7 @@ func TestTooManyKeys(t *testing.T) {
 	answer := v.wants(carol, "POST", "/keys", "", 403, "too_many_keys")
 	var e schemas.ErrorBody
 	if err := json.Unmarshal([]byte(answer), &e); err != nil || e.Error.Num != nil || e.Error.Origin != schemas.OriginGateway {
-		t.Errorf("%s %v", answer, err)
+		t.Errorf("POST /keys past the limit: %s, %v, want an error without a num from the gateway", answer, err)
 	}
 	v.NewKey(3, core.ScopeRead) // the operator's own is not refused
 	v.wants(carol, "DELETE", "/keys/"+first.ID, "", 200, "")
@@ -271,7 +271,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	v := newTestPortal(t, nil)
 	_, made := v.key(carol, "")
 	if k := v.Engine.Key(made.APIKey); k == nil || k.User != core.UserID(3) || strings.Contains(string(k.Sealed), made.Secret) {
-		t.Errorf("%+v", k)
+		t.Errorf("the stored key is %+v, want one of account 3 that does not hold the plain secret", k)
 	}
 	v.wants("dxa_guessed", "GET", "/keys", "", 401, "unauthorized")
 	v.wants(carol, "DELETE", "/keys/"+made.APIKey, "", 200, "")

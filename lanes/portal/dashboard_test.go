@@ -45,7 +45,7 @@ func TestDevKey(t *testing.T) {
 	for _, h := range []string{host, "localhost:" + port, "[::1]:" + port} {
 		status, body := v.requestDevKey(h, "http://"+h)
 		if status != 200 || body != `{"name":"trader","api_key":"k","secret":"s","scopes":["read"]}` {
-			t.Errorf("%s: %d %s", h, status, body)
+			t.Errorf("the dev key at host %s: %d %s, want 200 and the trader's key", h, status, body)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestDevKeyForeignRequests(t *testing.T) {
 		{"10.0.0.1:" + port, []string{"http://10.0.0.1:" + port}},
 	} {
 		if status, body := v.requestDevKey(c.host, c.origins...); status != 404 || strings.Contains(body, "secret") {
-			t.Errorf("%s %v: %d %s", c.host, c.origins, status, body)
+			t.Errorf("the dev key at host %s from %v: %d %s, want 404", c.host, c.origins, status, body)
 		}
 	}
 	v.wants("", "GET", "/dev/key", "", 405, "method_not_allowed")
@@ -83,7 +83,7 @@ func TestDevKeyForeignRequests(t *testing.T) {
 func TestNoDevKeyInLive(t *testing.T) {
 	v, host := newDashboardPortal(t, "live")
 	if status, body := v.requestDevKey(host, "http://"+host); status != 404 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("the dev key in live: %d %s, want 404", status, body)
 	}
 	if page := v.wants("", "GET", "/venue.json", "", 200, ""); !strings.Contains(page, `"dev_key":false`) {
 		t.Error(page)
@@ -111,7 +111,7 @@ func TestVenueInfo(t *testing.T) {
 	v, _ := newDashboardPortal(t, "dev")
 	var s venueInfo
 	if v.ask("", "GET", "/venue.json", "", 200, &s); s.Environment != "dev" || s.API != v.URL || s.WS != "ws"+strings.TrimPrefix(v.URL, "http")+"/v1/ws" || !s.DevKey {
-		t.Errorf("%+v", s)
+		t.Errorf("/venue.json: %+v, want dev, the API and the socket at %s, and a dev key", s, v.URL)
 	}
 	newTestPortal(t, nil).wants("", "GET", "/venue.json", "", 404, "not_found") // served only with a dashboard
 }

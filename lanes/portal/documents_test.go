@@ -58,7 +58,7 @@ func TestDocuments(t *testing.T) {
 	} {
 		status, h, body := v.request("", "GET", target, "")
 		if status != 200 || h.Get("Content-Type") != want.kind || !strings.Contains(body, want.has) || h.Get("Cache-Control") != "no-cache" {
-			t.Errorf("%s: %d %v %.300s", target, status, h, body)
+			t.Errorf("GET %s: %d %v %.300s, want 200, %s with %q and no-cache", target, status, h, body, want.kind, want.has)
 		}
 		status, _, body = v.send("GET", target, "", http.Header{"If-None-Match": {h.Get("ETag")}})
 		if status != 304 || body != "" {
@@ -104,7 +104,7 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" || h.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s: %v", target, h)
+			t.Errorf("GET %s: the header %v lacks nosniff, no-referrer or a request id, or allows other origins", target, h)
 		}
 	}
 	if _, h, _ := v.request(carol, "GET", "/keys", ""); h.Get("Cache-Control") != "no-store" {
@@ -184,7 +184,7 @@ func TestErrors(t *testing.T) {
 	}
 	_, h, page := v.send("GET", "/errors", "", http.Header{"Accept": {"text/html,application/xhtml+xml"}})
 	if h.Get("Content-Type") != html || h.Get("Vary") != "Accept" {
-		t.Errorf("%v", h)
+		t.Errorf("GET /errors as a page: %v, want HTML that varies by Accept", h)
 	}
 	for _, m := range schemas.ErrorTable {
 		row := `<tr id="` + m.Code + `"><td><a href="/rules/errors#` + m.Code + `">.*<td>` + m.Origin + `</td><td>` + strconv.Itoa(m.HTTP) + `</td>.*<td>` + string(m.Retry) + `</td><td>` + regexp.QuoteMeta(template.HTMLEscapeString(m.Means)) + `</td>`
@@ -204,7 +204,7 @@ func TestOpenAPINamesTheAPI(t *testing.T) {
 	var doc struct{ Servers []struct{ URL string } }
 	_, _, body := v.request("", "GET", "/openapi.json", "")
 	if err := json.Unmarshal([]byte(body), &doc); err != nil || len(doc.Servers) != 1 || doc.Servers[0].URL != v.URL {
-		t.Errorf("%v %+v", err, doc)
+		t.Errorf("/openapi.json: %v, %+v, want %s as the only server", err, doc, v.URL)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestChangelog(t *testing.T) {
 		t.Fatalf("%v in %s", err, body)
 	}
 	if len(f.Entries) != 3 || f.Author != "Duplex" || f.Updated < "2026-03-01T00:00:00Z" {
-		t.Fatalf("%+v", f)
+		t.Fatalf("the feed is %+v, want three entries by Duplex, updated in March 2026 or later", f)
 	}
 	ids := map[string]bool{f.ID: true}
 	for i, want := range []struct{ title, updated, has string }{
@@ -253,7 +253,7 @@ func TestStatic(t *testing.T) {
 		"/manifest.webmanifest": {"application/manifest+json", "{}", "no-cache"},
 	} {
 		if status, h, body := v.send("GET", target, "", http.Header{"Accept-Encoding": {"identity"}}); status != 200 || h.Get("Content-Type") != want[0] || body != want[1] || h.Get("Cache-Control") != want[2] {
-			t.Errorf("%s: %d %v %s", target, status, h, body)
+			t.Errorf("GET %s: %d %v %s, want type, body and Cache-Control %q", target, status, h, body, want)
 		}
 	}
 	for accepted, want := range map[string][2]string{
@@ -262,7 +262,7 @@ func TestStatic(t *testing.T) {
 		accept := http.Header{"Accept-Encoding": {accepted}}
 		status, h, body := v.send("GET", "/assets/app.js", "", accept)
 		if status != 200 || h.Get("Content-Encoding") != want[0] || body != want[1] || h.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%s: %d %v %q", accepted, status, h, body)
+			t.Errorf("app.js for Accept-Encoding %q: %d %v %q, want encoding and body %q, and Vary", accepted, status, h, body, want)
 		}
 		accept.Set("If-None-Match", h.Get("ETag"))
 		if status, _, body := v.send("GET", "/assets/app.js", "", accept); status != 304 || body != "" {

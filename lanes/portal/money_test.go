@@ -85,7 +85,7 @@ func TestSignUp(t *testing.T) {
 	for _, body := range []string{`{}`, `{"name":""}`, `{"name":"` + strings.Repeat("x", 65) + `"}`, `{"name":"erin","referrer_id":1}`, `{"name":"er\u0007in"}`, `[]`} {
 		v.AdvanceClock(time.Minute)
 		if status, _, got := v.request("", "POST", "/accounts", body); status != 400 {
-			t.Errorf("%s: %d %s", body, status, got)
+			t.Errorf("POST /accounts %s: %d %s, want 400", body, status, got)
 		}
 	}
 	v.wants("", "POST", "/accounts", strings.Repeat("x", 64<<10+1), 413, "body_too_large")

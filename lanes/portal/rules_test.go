@@ -23,7 +23,7 @@ func (v *testPortal) rules() map[string]string {
 		at := docs.Served(name)
 		status, h, body := v.request("", "GET", at, "")
 		if status != 200 || h.Get("Content-Type") != html || h.Get("Cache-Control") != "no-cache" || h.Get("ETag") == "" {
-			v.T.Errorf("%s: %d %v", at, status, h)
+			v.T.Errorf("GET %s: %d %v, want 200, HTML, no-cache and an ETag", at, status, h)
 		}
 		pages[at] = body
 	}
@@ -52,7 +52,7 @@ func TestRules(t *testing.T) {
 		status, h, text := v.request("", "GET", page.Source, "")
 		written, err := os.ReadFile("../../docs/" + name)
 		if err != nil || status != 200 || h.Get("Content-Type") != "text/markdown; charset=utf-8" || text != string(written) {
-			t.Errorf("%s: %d %v, %v", page.Source, status, h, err)
+			t.Errorf("GET %s: %d %v, %v, want 200 and the Markdown as it was written", page.Source, status, h, err)
 		}
 	}
 	for _, target := range []string{"/rules/", "/rules/nothing", "/rules/README", "/rules.md", "/glossary/", "/rules/../rules/orders"} {
