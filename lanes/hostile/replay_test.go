@@ -41,7 +41,7 @@ func TestReplays(t *testing.T) {
 			text := strings.Replace(d.post(k, c.method, target, c.body, ""), d.signatureHeaders(k, c.method, target, c.body), lines(k.ID, ts, sig), 1)
 			first := d.raw(t, text)
 			if first.status != c.status {
-				t.Fatalf("%d %s", first.status, first.body)
+				t.Fatalf("the first %s %s: %d %s, want %d", c.method, target, first.status, first.body, c.status)
 			}
 			before := d.holdings(t)
 			repeat := func() {
