@@ -55,7 +55,7 @@ func (f *family) do(c core.Command) core.Reject {
 func (f *family) must(c core.Command) {
 	f.Helper()
 	if r := f.do(c); r != core.OK {
-		f.Fatalf("%T: %v", c, r)
+		f.Fatalf("%T is rejected: %v", c, r)
 	}
 }
 
@@ -544,7 +544,7 @@ func TestUnpricedWithinCollar(t *testing.T) {
 			}
 			f.must(o)
 			if fills := eventsOf[*core.Filled](f); len(fills) != 1 || fills[0].Qty != 1 {
-				t.Errorf("%v", f.last)
+				t.Errorf("the order within the collar has the events %v, want one fill of 1", f.last)
 			}
 		})
 	}
@@ -568,7 +568,7 @@ func TestStates(t *testing.T) {
 	canceled := func(what string, why core.Reason) {
 		t.Helper()
 		if list := eventsOf[*core.OrderClosed](f); len(list) != 1 || list[0].Reason != why || f.v.accounts[agent].resting != 0 {
-			t.Errorf("%s: %v", what, f.last)
+			t.Errorf("%s: %v, want one order closed for %v and none resting", what, f.last, why)
 		}
 	}
 	changed := func(what string, want ...core.AgentChanged) {
@@ -585,7 +585,7 @@ func TestStates(t *testing.T) {
 		t.Helper()
 		f.want(what, f.order(agent, core.Buy, core.Yes, 4000, 1), core.MandateViolation)
 		if got := eventsOf[*core.OrderPlaced](f)[0].Violation; *got != (core.Violation{Rule: rule, Rev: rev}) {
-			t.Errorf("%s: %+v", what, got)
+			t.Errorf("%s: %+v, want rule %v at rev %d", what, got, rule, rev)
 		}
 	}
 	state("new", core.AgentActive)
@@ -714,7 +714,7 @@ func TestClosedAgentReturnsCash(t *testing.T) {
 		t.Errorf("a payout: %v", f.last)
 	}
 	if p := f.v.Performance(agent); p.Realized != -250 || p.TransfersNet != -11+250 || p.DepositsNet != 11 {
-		t.Errorf("%+v", p)
+		t.Errorf("the performance is %+v, want 250 lost, 239 returned net and 11 deposited", p)
 	}
 	if e := f.v.Equity(agent); e != 0 {
 		t.Errorf("equity %d", e)

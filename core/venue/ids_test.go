@@ -320,7 +320,7 @@ func TestRestoreIDSetRefuses(t *testing.T) {
 		"a bitmap where ids would do":  change(full, 8+4+8+3, 0),
 	} {
 		if s, err := restoreIDSet(b); err == nil || s.n != 0 {
-			t.Errorf("%s: %v, %v", what, s, err)
+			t.Errorf("%s restores as %v, %v, want an error and an empty set", what, s, err)
 		}
 	}
 	if s, err := restoreIDSet(claims(2, two[8:8+half], two[8+half:])); err != nil || !s.has(1) || !s.has(1<<32) || s.has(2) {
