@@ -33,7 +33,7 @@ func TestForecastsAreScored(t *testing.T) {
 		}
 		scored[s.Name] = s
 		if s.Brier.Low == nil || s.LogLoss == nil || s.ECE == nil || s.Market.Brier == nil || s.Base.Brier == nil || s.Base.Brier.Mean != 0.25 || s.Base.LogLoss.Mean != round6(math.Ln2) {
-			t.Errorf("%s: %+v", s.Name, s)
+			t.Errorf("seat %s lacks a score, or its base rate is not that of a coin: %+v", s.Name, s)
 		}
 	}
 	mid, fair := scored["mid"], scored["fair"]
@@ -63,7 +63,7 @@ func TestForecastsAreScored(t *testing.T) {
 	}
 	var want map[string]struct{ Brier, Log_loss, Ece float64 }
 	if err := json.Unmarshal(text, &want); err != nil || len(want) != len(scored) {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("the script prints %s: %v, want the scores of %d seats", text, err, len(scored))
 	}
 	for name, s := range scored {
 		w := want[name]
