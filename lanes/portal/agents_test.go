@@ -110,8 +110,11 @@ func TestAgentRoutes(t *testing.T) {
 	var first, again schemas.Transferred
 	v.ask(carol, "POST", path+"/fund", `{"client_transfer_id":"t-1","amount":"7000"}`, 200, &first)
 	v.ask(carol, "POST", path+"/fund", `{"client_transfer_id":"t-1","amount":"7000"}`, 200, &again)
-	if first != again || first.From != 3 || first.To != id || first.Amount != 7000 || first.Ts == 0 {
-		t.Errorf("%+v, then %+v", first, again)
+	if want := (schemas.Transferred{ClientTransferID: "t-1", From: 3, To: id, Amount: 7000, Seq: first.Seq, Ts: first.Ts}); first != want || first.Ts == 0 {
+		t.Errorf("the transfer is %+v, want %+v with a time", first, want)
+	}
+	if again != first {
+		t.Errorf("the repeated transfer is %+v, want %+v", again, first)
 	}
 	wants(carol, "POST", path+"/return", `{"client_transfer_id":"t-1","amount":"7000"}`, 409, "duplicate_client_transfer_id")
 	wants(carol, "POST", path+"/fund", `{"client_transfer_id":"t-1","amount":"7001"}`, 409, "duplicate_client_transfer_id")
@@ -148,8 +151,12 @@ func TestAgentRoutes(t *testing.T) {
 	if len(page.Activity) != 2 || page.Cursor == "" {
 		t.Fatalf("GET activity?limit=2: %+v, want two entries and a cursor", page)
 	}
-	if a := page.Activity[0]; a.Operation != "place_order" || a.Code != "mandate_violation" || a.Rule != "max_open_cost" || *a.APIKey != key.ID || *a.ClientOrderID != 5 || a.OrderID != nil {
-		t.Errorf("the newest activity is %+v, want order 5 of key %s against max_open_cost", a, key.ID)
+	a := page.Activity[0]
+	if a.Operation != "place_order" || a.Code != "mandate_violation" || a.Rule != "max_open_cost" {
+		t.Errorf("the newest activity is %+v, want an order against max_open_cost", a)
+	}
+	if *a.APIKey != key.ID || *a.ClientOrderID != 5 || a.OrderID != nil {
+		t.Errorf("the newest activity is %+v, want client order 5 of key %s, without an order", a, key.ID)
 	}
 	if a := page.Activity[1]; a.Operation != "resume_agent" || a.Code != "" || a.APIKey != nil {
 		t.Errorf("the activity before it is %+v, want resume_agent without an error and a key", a)
@@ -185,8 +192,15 @@ func TestAgentRoutes(t *testing.T) {
 		v.ask(carol, "GET", "/agents?limit=20&cursor="+cursor, "", 200, &list)
 		seen += len(list.Agents)
 	}
-	if last := list.Agents[len(list.Agents)-1]; seen != 32 || last.Name != "scout" || last.Rev != 2 || *last.Headroom.MaxOpenCost != 5 || *last.Headroom.MaxOrdersPerDay != 7 || last.Headroom.MaxDailyLoss != nil {
-		t.Errorf("%d agents, %+v", seen, list.Agents)
+	if seen != 32 {
+		t.Errorf("the pages have %d agents, want 32", seen)
+	}
+	last := list.Agents[len(list.Agents)-1]
+	if last.Name != "scout" || last.Rev != 2 {
+		t.Errorf("the oldest agent is %s at rev %d, want scout at rev 2", last.Name, last.Rev)
+	}
+	if room := last.Headroom; *room.MaxOpenCost != 5 || *room.MaxOrdersPerDay != 7 || room.MaxDailyLoss != nil {
+		t.Errorf("the headroom of the oldest agent is %+v, want 5 of max_open_cost, 7 orders and no max_daily_loss", room)
 	}
 	state("close", "closed")
 	state("close", "closed")

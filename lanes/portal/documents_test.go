@@ -225,8 +225,14 @@ func TestChangelog(t *testing.T) {
 		{"0.1.0 - 2026-01-31", "2026-01-31T00:00:00Z", ""},
 	} {
 		e := f.Entries[i]
-		if _, err := time.Parse(time.RFC3339, e.Updated); err != nil || e.Title != want.title || e.Updated != want.updated || !strings.Contains(e.Content.Body, want.has) || ids[e.ID] {
-			t.Errorf("%v %+v, want %+v", err, e, want)
+		if _, err := time.Parse(time.RFC3339, e.Updated); err != nil || e.Updated != want.updated {
+			t.Errorf("entry %d is of %s, %v, want %s", i, e.Updated, err, want.updated)
+		}
+		if e.Title != want.title || !strings.Contains(e.Content.Body, want.has) {
+			t.Errorf("entry %d is %+v, want %+v", i, e, want)
+		}
+		if ids[e.ID] {
+			t.Errorf("entry %d has the id of another: %s", i, e.ID)
 		}
 		ids[e.ID] = true
 	}
