@@ -84,8 +84,11 @@ func TestWhoAmI(t *testing.T) {
 			Actions    []string
 			FourEyes   string `json:"four_eyes"`
 		}
-		if err := json.Unmarshal([]byte(body), &me); err != nil || status != 200 || me.Name != role || me.Role != role || me.FourEyes != "5000000" {
-			t.Fatalf("whoami of a %s: %d %s, want this name and role, and four_eyes 5000000", role, status, body)
+		if err := json.Unmarshal([]byte(body), &me); err != nil || status != 200 {
+			t.Fatalf("whoami of a %s: %d %s, %v, want 200", role, status, body, err)
+		}
+		if me.Name != role || me.Role != role || me.FourEyes != "5000000" {
+			t.Fatalf("whoami of a %s: %s, want this name and role, and four_eyes 5000000", role, body)
 		}
 		r, _ := core.RoleOf(role)
 		for action := range permissions {
