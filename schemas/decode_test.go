@@ -436,8 +436,10 @@ func TestUnknownFieldNamesTheIntendedOne(t *testing.T) {
 		{&ListOrders{}, `{"state":"resting"}`, "status", `"resting"`},
 	} {
 		f := DecodeArguments([]byte(c.body), c.into)
-		if f == nil || f.Code != "unknown_field" || f.Instead != c.want || f.Got != c.fact || c.want != "" && !strings.HasPrefix(f.Limit, "use "+c.want+", ") {
+		if f == nil || f.Code != "unknown_field" || f.Instead != c.want || f.Got != c.fact {
 			t.Errorf("%T %s: %+v, want unknown_field, %q in its place, and got %s", c.into, c.body, f, c.want, c.fact)
+		} else if c.want != "" && !strings.HasPrefix(f.Limit, "use "+c.want+", ") {
+			t.Errorf("%T %s: the limit is %q, want to use %s", c.into, c.body, f.Limit, c.want)
 		}
 	}
 }

@@ -53,8 +53,11 @@ func TestResultsReadBack(t *testing.T) {
 	if err := json.Unmarshal(raw, &back); err != nil {
 		t.Fatal(err)
 	}
-	if back[0].Error != nil || back[0].OrderID != 3 || back[1].Outcome != nil || back[1].Error.Code != "bad_qty" || *back[1].Error.Num != 261 {
-		t.Errorf("%s reads back as %+v, want order 3 and bad_qty with number 261", raw, back)
+	if back[0].Error != nil || back[0].OrderID != 3 {
+		t.Errorf("%s reads back as %+v, want order 3 first", raw, back[0])
+	}
+	if e := back[1].Error; back[1].Outcome != nil || e.Code != "bad_qty" || *e.Num != 261 {
+		t.Errorf("%s reads back as %+v, want bad_qty with number 261 second", raw, back[1])
 	}
 }
 
