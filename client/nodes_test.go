@@ -208,8 +208,11 @@ func TestAllNodesDown(t *testing.T) {
 	}))
 	defer lost.Close()
 	_, err = New(lost.URL+","+a, "k", make([]byte, schemas.SecretLen)).PlaceOrder(ctx, limit(1, "yes", 5000, 1))
-	if err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), lost.URL) || !MayBeDone(err) || ctx.Err() == nil {
-		t.Errorf("%v, may be done %v", err, MayBeDone(err))
+	if err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), lost.URL) {
+		t.Errorf("the error of both nodes is %v, want their addresses in it", err)
+	}
+	if !MayBeDone(err) || ctx.Err() == nil {
+		t.Errorf("%v: may be done %v, the context ended with %v, want both", err, MayBeDone(err), ctx.Err())
 	}
 	if c.mayRepeat(&request{method: "DELETE", target: routeOrders}, errors.New("lost"), true, &signature{at: time.Now().Add(-timeouts.Of(markedTime))}) {
 		t.Error("a signature that is too old is sent again")
