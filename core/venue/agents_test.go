@@ -134,8 +134,11 @@ func eventsOf[E core.Event](f *family) (list []E) {
 func TestCreateAgent(t *testing.T) {
 	f := newFamily(t)
 	a := f.v.accounts[agent]
-	if a.Name != "scout" || a.Agent.Owner != owner || a.Agent.Rev != 1 || f.cash(agent) != 500_000 || f.cash(owner) != 500_000 {
-		t.Errorf("%+v, cash %d", a.User, f.cash(agent))
+	if a.Name != "scout" || a.Agent.Owner != owner || a.Agent.Rev != 1 {
+		t.Errorf("the agent is %+v, want scout of account %d at rev 1", a.User, owner)
+	}
+	if f.cash(agent) != 500_000 || f.cash(owner) != 500_000 {
+		t.Errorf("the agent has %d pips, its owner %d, want 500000 each", f.cash(agent), f.cash(owner))
 	}
 	for _, c := range []struct {
 		what string
@@ -184,8 +187,10 @@ func TestAgentKeys(t *testing.T) {
 	f.must(&core.CreateKey{User: agent, Key: "k", Scopes: core.ScopeTrade})
 	f.must(&core.CreateKey{User: owner, Key: "o", Scopes: core.ScopeTrade})
 	signed := func(n core.KeyNumber) bool { return f.v.Authorized(&core.CancelAll{User: agent, Key: n}) }
-	if !signed(0) || !signed(1) || !signed(2) || signed(3) || signed(1<<40) {
-		t.Error("authorized keys differ from those that exist")
+	for number, want := range map[core.KeyNumber]bool{0: true, 1: true, 2: true, 3: false, 1 << 40: false} {
+		if got := signed(number); got != want {
+			t.Errorf("a command of key %d is authorized: %t, want %t", number, got, want)
+		}
 	}
 	f.must(&core.RevokeKey{User: agent, Key: "k"})
 	again := restored(t, f.v)

@@ -246,8 +246,11 @@ func TestSlotIsReused(t *testing.T) {
 		do(&core.Clock{})
 		m := v.trading[0]
 		s, ok := v.Market(m)
-		if !ok || (s.Generation == 2) != (s.Number > 32) || s.LastTick != 0 || s.Volume != 0 || s.Open != 0 || s.Book.Len() != 0 {
-			t.Fatalf("minute %d: %+v", minute, s)
+		if !ok || (s.Generation == 2) != (s.Number > 32) {
+			t.Fatalf("minute %d: market %d is there: %t, %+v, want the second generation after round 32", minute, m, ok, s)
+		}
+		if s.LastTick != 0 || s.Volume != 0 || s.Open != 0 || s.Book.Len() != 0 {
+			t.Fatalf("minute %d: a new round has traded or has orders: %+v", minute, s)
 		}
 		for u := core.UserID(1); u <= 2; u++ {
 			if h := v.Holding(u, m); h != (ledger.Holding{}) {
