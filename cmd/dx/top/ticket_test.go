@@ -280,8 +280,12 @@ func TestClose(t *testing.T) {
 	}
 	holds(schemas.Position{YesQty: 38})
 	s.play("c")
-	if o := s.m.ticket.order; s.m.ticket.phase != confirming || o.Side != "sell" || o.Outcome != "yes" || o.Qty != 38 || *o.WorstTick != 5000 {
-		t.Fatalf("phase %d, %+v", s.m.ticket.phase, o)
+	o := s.m.ticket.order
+	if s.m.ticket.phase != confirming || *o.WorstTick != 5000 {
+		t.Fatalf("phase %d, %+v, want a sale to confirm, at 5000 or better", s.m.ticket.phase, o)
+	}
+	if o.Side != "sell" || o.Outcome != "yes" || o.Qty != 38 {
+		t.Fatalf("the order is %+v, want a sale of 38 YES", o)
 	}
 	if s.play("y"); len(s.sent) != 1 {
 		t.Errorf("sent %v", s.sent)
