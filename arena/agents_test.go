@@ -213,9 +213,17 @@ func TestProcesses(t *testing.T) {
 			if len(s.Rejections) > 0 {           // the wait that is open when the run ends is none
 				t.Errorf("%s: rejections %v", s.Name, s.Rejections)
 			}
-			if s.Calls < 10 || s.Placements < 2 || s.ExitStatus != nil || s.Stalls > 0 || (s.Tokens > 0) != (s.Name == "mcp") { // tokens are those of tools
-
-				t.Errorf("seat %s: %+v, want 10 calls, 2 placements, no exit, no stall, and tokens for mcp alone", s.Name, s)
+			if s.ExitStatus != nil {
+				t.Errorf("seat %s ended during the run with exit status %d", s.Name, *s.ExitStatus)
+			}
+			if s.Stalls > 0 {
+				t.Errorf("seat %s: %d stalls", s.Name, s.Stalls)
+			}
+			if s.Calls < 10 || s.Placements < 2 {
+				t.Errorf("seat %s: %d calls, %d placements, want 10 and 2 or more", s.Name, s.Calls, s.Placements)
+			}
+			if (s.Tokens > 0) != (s.Name == "mcp") { // tokens are those of tools
+				t.Errorf("seat %s: %d tokens, want some for mcp alone", s.Name, s.Tokens)
 			}
 		}
 		if first != nil && (f.CommandsHash != first.CommandsHash || f.StateHash != first.StateHash || !f.Reproducible) {
