@@ -113,9 +113,11 @@ func TestDuplicateOrders(t *testing.T) {
 	}
 	for _, same := range []string{order(1, ""), full, strings.Replace(order(1, ""), `"1"`, `"001"`, 1)} {
 		text := again("place_order", same)
-		if at(t, text, "replayed") != true || at(t, text, "outcome") != nil || at(t, text, "differs") != nil || strings.Contains(text, "not_done") ||
-			at(t, text, "order", "order_id") != id || at(t, text, "order", "status") != "resting" || at(t, text, "next", "arguments", "order_id") != id {
-			t.Errorf("the same order %s again: %s, want a replay of order %s without an outcome", same, text, id)
+		checkMembers(t, "the same order "+same, text, map[string]any{
+			"replayed": true, "outcome": nil, "differs": nil, "order.order_id": id, "order.status": "resting", "next.arguments.order_id": id,
+		})
+		if strings.Contains(text, "not_done") {
+			t.Errorf("the same order %s has an outcome: %s", same, text)
 		}
 	}
 	for name, other := range map[string]string{
@@ -131,8 +133,9 @@ func TestDuplicateOrders(t *testing.T) {
 		for _, x := range at(t, text, "differs").([]any) {
 			differs = append(differs, x.(string))
 		}
-		if !slices.Equal(differs, want) || at(t, text, "replayed") != nil || at(t, text, "outcome") != "not_done" || at(t, text, "order", "order_id") != id || !strings.Contains(text, "another order") {
-			t.Errorf("the same id with another %s: %s, want not_done and exactly these members in differs", name, text)
+		checkMembers(t, "the same id with another "+name, text, map[string]any{"replayed": nil, "outcome": "not_done", "order.order_id": id})
+		if !slices.Equal(differs, want) || !strings.Contains(text, "another order") {
+			t.Errorf("the same id with another %s: %s, want exactly these members in differs, and another order", name, text)
 		}
 	}
 	// A preview places nothing, so it never replays.
@@ -219,8 +222,16 @@ func TestBatchItemHints(t *testing.T) {
 			}
 			continue
 		}
-		if at(t, text, "error", "code") != want.code || !strings.Contains(say("hint"), want.hint) || say("field") != want.field || say("got") != want.got || next != want.next || say("outcome") != want.outcome || !strings.Contains(say("limit"), want.limit) || at(t, text, "retryable") == nil {
-			t.Errorf("order %d: %s, want %+v", i, text, want)
+		for member, x := range map[string][2]string{"field": {say("field"), want.field}, "got": {say("got"), want.got}, "next.tool": {next, want.next}, "outcome": {say("outcome"), want.outcome}} {
+			if x[0] != x[1] {
+				t.Errorf("order %d: %s is %q, want %q in %s", i, member, x[0], x[1], text)
+			}
+		}
+		if at(t, text, "error", "code") != want.code || at(t, text, "retryable") == nil {
+			t.Errorf("order %d: %s, want code %s and retryable", i, text, want.code)
+		}
+		if !strings.Contains(say("hint"), want.hint) || !strings.Contains(say("limit"), want.limit) {
+			t.Errorf("order %d: %s, want the hint %q and the limit %q", i, text, want.hint, want.limit)
 		}
 	}
 	got = d.callTool(d.alice, "cancel_orders", `{"order_ids":["`+id+`","`+id+`","7777777"]}`)

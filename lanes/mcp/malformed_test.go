@@ -107,9 +107,10 @@ func TestMalformedRequests(t *testing.T) {
 		if i := strings.Index(body, `"id":`); i == len(`{"jsonrpc":"2.0",`) {
 			id = body[i+5 : strings.Index(body, `,"error"`)]
 		}
-		if status != x.status || at(t, body, "error", "code") != float64(x.code) || at(t, body, "error", "data", "code") != x.venue || id != x.id || h.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d %s, want %d, code %d with %q, id %q and JSON", x.name, status, body, x.status, x.code, x.venue, x.id)
+		if status != x.status || id != x.id || h.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s %s, want %d, id %q and JSON", x.name, status, h.Get("Content-Type"), body, x.status, x.id)
 		}
+		checkMembers(t, x.name, body, map[string]any{"error.code": float64(x.code), "error.data.code": x.venue})
 	}
 }
 
@@ -155,9 +156,10 @@ func TestMethodsCostARead(t *testing.T) {
 		if status == 200 {
 			continue
 		}
-		if n < 100 || status != 429 || at(t, body, "error", "code") != 429.0 || at(t, body, "error", "data", "code") != "rate_limited" || at(t, body, "id") != 1.0 {
-			t.Errorf("after %d: %d %s", n, status, body)
+		if n < 100 || status != 429 {
+			t.Errorf("after %d calls: %d %s, want 429 after 100 or more", n, status, body)
 		}
+		checkMembers(t, "past the bucket", body, map[string]any{"error.code": 429.0, "error.data.code": "rate_limited", "id": 1.0})
 		return
 	}
 	t.Error("1000 lists without a rate limit")
@@ -184,9 +186,11 @@ func TestOneOrderOf200(t *testing.T) {
 	}
 	for _, r := range results {
 		text := string(r.StructuredContent)
-		if r.IsError && (at(t, text, "error", "code") != "duplicate_client_order_id" || at(t, text, "next", "tool") != "list_orders" ||
-			at(t, text, "next", "arguments", "order_id") != id || !strings.Contains(text, "order "+id)) {
-			t.Fatalf("the same order again: %s, want duplicate_client_order_id that leads to order %s", text, id)
+		if r.IsError {
+			checkMembers(t, "the same order again", text, map[string]any{"error.code": "duplicate_client_order_id", "next.tool": "list_orders", "next.arguments.order_id": id})
+			if !strings.Contains(text, "order "+id) {
+				t.Fatalf("the same order again: %s, want a hint that names order %s", text, id)
+			}
 		}
 	}
 }

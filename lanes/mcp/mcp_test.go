@@ -95,6 +95,17 @@ func order(id int, extra string) string {
 	return fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10%s}`, id, extra)
 }
 
+// checkMembers compares nested members of JSON, each by its dotted path, with what is wanted.
+// An absent member is nil.
+func checkMembers(t testing.TB, what, body string, want map[string]any) {
+	t.Helper()
+	for path, x := range want {
+		if got := at(t, body, strings.Split(path, ".")...); got != x {
+			t.Errorf("%s: %s is %v, want %v in %s", what, path, got, x, body)
+		}
+	}
+}
+
 // at returns a nested member of JSON.
 func at(t testing.TB, body string, path ...string) any {
 	t.Helper()

@@ -145,9 +145,16 @@ func sameInput(t *testing.T, name string, tool property, route *huma.Schema) {
 			continue
 		}
 		// A tool may leave out a bound that teaches nothing, and never has another one.
-		if p.Type != r.Type || p.Enum != nil && !slices.Equal(p.Enum, r.Enum) || p.Pattern != "" && p.Items == nil && p.Pattern != r.Pattern ||
-			p.Minimum != nil && !reflect.DeepEqual(p.Minimum, r.Minimum) || p.Maximum != nil && !reflect.DeepEqual(p.Maximum, r.Maximum) {
-			t.Errorf("%s.%s: the tool has %+v, the route %+v", name, member, p, r)
+		for bound, same := range map[string]bool{
+			"type":    p.Type == r.Type,
+			"enum":    p.Enum == nil || slices.Equal(p.Enum, r.Enum),
+			"pattern": p.Pattern == "" || p.Items != nil || p.Pattern == r.Pattern,
+			"minimum": p.Minimum == nil || reflect.DeepEqual(p.Minimum, r.Minimum),
+			"maximum": p.Maximum == nil || reflect.DeepEqual(p.Maximum, r.Maximum),
+		} {
+			if !same {
+				t.Errorf("the %s of %s.%s: the tool has %+v, the route %+v", bound, name, member, p, r)
+			}
 		}
 	}
 }
@@ -361,8 +368,11 @@ func sameRefusal(t *testing.T, what string, got result, rest string) {
 		t.Fatal(err)
 	}
 	text := string(got.StructuredContent)
-	if !got.IsError || string(have) != string(want) || at(t, text, "hint") == "" || at(t, text, "outcome") != "not_done" || at(t, text, "retryable") == nil {
-		t.Errorf("%s: %s\nREST: %s", what, text, rest)
+	if !got.IsError || string(have) != string(want) {
+		t.Errorf("%s: %s, want the error of REST: %s", what, text, rest)
+	}
+	if at(t, text, "hint") == "" || at(t, text, "outcome") != "not_done" || at(t, text, "retryable") == nil {
+		t.Errorf("%s: %s, want a hint, not_done and retryable", what, text)
 	}
 }
 

@@ -72,8 +72,12 @@ func TestPnL(t *testing.T) {
 		t.Fatal(text)
 	}
 	for i, x := range want {
-		if got := p.Positions[i]; got.MarketID != x.market || got.Outcome != x.outcome || got.Qty != x.qty || got.Mark == nil || *got.Mark != x.mark {
-			t.Errorf("%+v, want %+v", got, x)
+		got := p.Positions[i]
+		if got.Mark == nil || *got.Mark != x.mark {
+			t.Errorf("position %d: %+v, want the mark %d", i, got, x.mark)
+		}
+		if got.MarketID != x.market || got.Outcome != x.outcome || got.Qty != x.qty {
+			t.Errorf("position %d: %+v, want %d %s in market %d", i, got, x.qty, x.outcome, x.market)
 		}
 	}
 	if p.Realized == 0 || p.RealizedToday != p.Realized || int64(p.RealizedUSD) != int64(p.Realized) || p.Fees == 0 {

@@ -146,8 +146,19 @@ func TestOutputSchemasAreClosed(t *testing.T) {
 	d := newTestVenue(t)
 	for name, x := range d.definitions(d.alice) {
 		s := x.OutputSchema
-		if s.Type != "object" || len(s.AnyOf) != 2 || s.AnyOf[0].AdditionalProperties == nil || *s.AnyOf[0].AdditionalProperties || len(s.AnyOf[0].Required) == 0 && s.AnyOf[0].MinProperties == 0 || s.AnyOf[1].Required[0] != "error" {
-			t.Errorf("the output schema of %s is not closed, or requires nothing: %+v", name, s)
+		if s.Type != "object" || len(s.AnyOf) != 2 {
+			t.Errorf("the output schema of %s: %+v, want an object of two kinds", name, s)
+			continue
+		}
+		ok, failed := s.AnyOf[0], s.AnyOf[1]
+		if ok.AdditionalProperties == nil || *ok.AdditionalProperties {
+			t.Errorf("the output schema of %s is not closed: %+v", name, ok)
+		}
+		if len(ok.Required) == 0 && ok.MinProperties == 0 {
+			t.Errorf("the output schema of %s requires nothing: %+v", name, ok)
+		}
+		if len(failed.Required) == 0 || failed.Required[0] != "error" {
+			t.Errorf("the output schema of %s has no error: %+v", name, failed)
 		}
 	}
 }
