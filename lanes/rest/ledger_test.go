@@ -199,8 +199,11 @@ func (h *money) checkFills(ledger []schemas.LedgerRow) {
 		if f.Side == "buy" {
 			amount = -amount
 		}
-		if int(f.N) != len(fills.Fills)-i || f.Generation != 1 || f.RoundNumber == 0 || f.Category == 0 || f.APIKey == nil || *f.APIKey != h.alice.ID {
-			h.T.Errorf("fill: %+v, want n %d, generation 1, a round, a category and the key %v", f, len(fills.Fills)-i, h.alice.ID)
+		if int(f.N) != len(fills.Fills)-i || f.APIKey == nil || *f.APIKey != h.alice.ID {
+			h.T.Errorf("fill: %+v, want n %d and the key %v", f, len(fills.Fills)-i, h.alice.ID)
+		}
+		if f.Generation != 1 || f.RoundNumber == 0 || f.Category == 0 {
+			h.T.Errorf("fill: %+v, want generation 1, a round and a category", f)
 		}
 		at := slices.IndexFunc(ledger, func(r schemas.LedgerRow) bool { return r.Kind == "fill" && *r.FillN == f.N })
 		if at < 0 {
@@ -208,8 +211,12 @@ func (h *money) checkFills(ledger []schemas.LedgerRow) {
 			continue
 		}
 		r := ledger[at]
-		if int64(r.Amount) != amount || *r.OrderID != f.OrderID || *r.MarketID != f.MarketID || *r.RoundNumber != f.RoundNumber || *r.Category != f.Category || r.Seq != f.Seq || r.Ts != f.Ts {
-			h.T.Errorf("%+v of %+v", r, f)
+		if int64(r.Amount) != amount {
+			h.T.Errorf("the amount of %+v, want %d for %+v", r, amount, f)
+		}
+		type ids struct{ order, market, round, category, seq, ts any }
+		if got, want := (ids{*r.OrderID, *r.MarketID, *r.RoundNumber, *r.Category, r.Seq, r.Ts}), (ids{f.OrderID, f.MarketID, f.RoundNumber, f.Category, f.Seq, f.Ts}); got != want {
+			h.T.Errorf("the ledger row of fill %d has %+v, want %+v", f.N, got, want)
 		}
 		fee := slices.IndexFunc(ledger, func(r schemas.LedgerRow) bool { return r.Kind == "fee" && *r.FillN == f.N })
 		if f.Fee != 0 && (fee != at-1 || int64(ledger[fee].Amount) != -int64(f.Fee)) {
@@ -241,8 +248,10 @@ func (h *money) checkRounds(ledger []schemas.LedgerRow, pnl *schemas.PnL) {
 			h.T.Errorf("%+v by the ledger %v", x, sums)
 		}
 		final := x.Status == "settled" || x.Status == "void"
-		if (x.Profit != nil) != final || (x.ProfitUSD != nil) != final || (final && (int64(*x.Profit) != made || int64(*x.ProfitUSD) != made)) {
-			h.T.Errorf("made %d: %+v", made, x)
+		if (x.Profit != nil) != final || (x.ProfitUSD != nil) != final {
+			h.T.Errorf("the %s round %d has profit %v and %v dollars, want them only once it is final", x.Status, x.RoundNumber, x.Profit, x.ProfitUSD)
+		} else if final && (int64(*x.Profit) != made || int64(*x.ProfitUSD) != made) {
+			h.T.Errorf("round %d made %d pips, its profit is %d and %d", x.RoundNumber, made, *x.Profit, *x.ProfitUSD)
 		}
 		if final {
 			profit += made
@@ -283,8 +292,18 @@ func (h *money) checkFunding(ledger []schemas.LedgerRow) {
 	h.T.Helper()
 	var deposits schemas.DepositList
 	h.get("/v1/deposits", &deposits)
-	if d := deposits.Deposits; len(d) != 2 || d[0].DepositID != "second-1" || d[0].Amount != 5_000 || d[1].DepositID != "first-1" || d[1].Ts == 0 || d[0].Seq <= d[1].Seq || deposits.Cursor != "" {
-		h.T.Errorf("deposits: %+v, want second-1 of 5000 pips before first-1, and no cursor", deposits)
+	d := deposits.Deposits
+	if len(d) != 2 || deposits.Cursor != "" {
+		h.T.Fatalf("deposits: %+v, want two and no cursor", deposits)
+	}
+	if d[0].DepositID != "second-1" || d[0].Amount != 5_000 {
+		h.T.Errorf("the newest deposit is %+v, want second-1 of 5000 pips", d[0])
+	}
+	if d[1].DepositID != "first-1" || d[1].Ts == 0 {
+		h.T.Errorf("the oldest deposit is %+v, want first-1 with a time", d[1])
+	}
+	if d[0].Seq <= d[1].Seq {
+		h.T.Errorf("the deposits have seq %d, then %d, want the newest first", d[0].Seq, d[1].Seq)
 	}
 	var withdrawals schemas.WithdrawalList
 	h.get("/v1/withdrawals", &withdrawals)

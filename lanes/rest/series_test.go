@@ -32,9 +32,18 @@ func TestSeriesList(t *testing.T) {
 			continue
 		}
 		live := s.Live
-		if live == nil || live.MarketID != 1 || live.Generation != round.Generation || live.RoundNumber != round.RoundNumber || live.Strike != round.Strike || live.CloseTs != round.CloseTs ||
-			live.CloseTs != market.CloseTs || live.SecsToClose != round.SecsToClose || live.SecsToClose != market.SecsToClose || live.YesBid != market.YesBid || live.YesAsk != market.YesAsk {
-			t.Errorf("the live round of the series is\n%+v\nunlike GET /v1/rounds/1\n%+v\nor GET /v1/markets/1\n%+v", live, round, market)
+		if live == nil {
+			t.Fatalf("the series has no live round: %+v", s)
+		}
+		want := schemas.LiveRound{
+			MarketID: 1, Generation: round.Generation, RoundNumber: round.RoundNumber, Strike: round.Strike, StrikeDecimal: live.StrikeDecimal,
+			CloseTs: round.CloseTs, SecsToClose: round.SecsToClose, Paused: live.Paused, YesBid: market.YesBid, YesAsk: market.YesAsk,
+		}
+		if *live != want {
+			t.Errorf("the live round of the series is\n%+v\nGET /v1/rounds/1 and GET /v1/markets/1 have\n%+v", *live, want)
+		}
+		if live.CloseTs != market.CloseTs || live.SecsToClose != market.SecsToClose {
+			t.Errorf("the live round closes at %d, in %d s, its market at %d, in %d s", live.CloseTs, live.SecsToClose, market.CloseTs, market.SecsToClose)
 		}
 		if live.SecsToClose <= 0 || live.YesBid == 0 || live.YesAsk != 6000 {
 			t.Errorf("the live round of the series: %+v, want time left, a bid and the ask 6000", live)
@@ -52,8 +61,15 @@ func TestSeriesList(t *testing.T) {
 	one = schemas.SeriesList{}
 	get(h, alice, "/v1/series?category="+category, &one)
 	get(h, alice, "/v1/rounds/1", &round)
-	if s := one.Series[0]; s.Live != nil || len(s.Last) != 1 || s.Last[0].RoundNumber != round.RoundNumber || s.Last[0].Winner != nil || round.SecsToClose != 0 || round.CloseTs == 0 {
-		t.Errorf("the series after the void: %+v, round %+v, want no live round and this one as last, without a winner", s, round)
+	s := one.Series[0]
+	if s.Live != nil || len(s.Last) != 1 {
+		t.Fatalf("the series after the void: %+v, want no live round and one that is over", s)
+	}
+	if s.Last[0].RoundNumber != round.RoundNumber || s.Last[0].Winner != nil {
+		t.Errorf("the last round is %+v, want number %d without a winner", s.Last[0], round.RoundNumber)
+	}
+	if round.SecsToClose != 0 || round.CloseTs == 0 {
+		t.Errorf("the void round is %+v, want no time left and its close_ts", round)
 	}
 	for _, bad := range []string{"0", "10", "x"} {
 		wants(h, alice, "GET", "/v1/series?category="+bad, "", 400, "schema_violation")
