@@ -52,6 +52,7 @@ func TestConformanceFixtures(t *testing.T) {
 // TestNotificationBeforeResult tests that a response with notifications is a stream that
 // ends with the result, and that one without is plain JSON.
 func TestNotificationBeforeResult(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	mountTools(d.lane)
 	status, head, body := d.progress(`"progressToken":"p"`)
@@ -75,6 +76,7 @@ func TestNotificationBeforeResult(t *testing.T) {
 // TestNotificationBeforeError tests that an error after a notification is an event too,
 // because the status was already sent.
 func TestNotificationBeforeError(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.lane.methods["tools/call"] = method{answer: func(_ *Lane, c *call) (jsontext.Value, *protocolFault) {
 		c.events.notify("notifications/progress", struct{}{})

@@ -18,6 +18,7 @@ import (
 // TestErrorHints tests the hints of errors: the nearest legal ticks, the missing amounts,
 // the first order of an id (docs/rules/agents.md#errors).
 func TestErrorHints(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	placed := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
 	buy := func(id, tick, qty string) string {
@@ -62,6 +63,7 @@ func TestErrorHints(t *testing.T) {
 
 // TestReplaceHints tests that the hints of a rejected replace count the old order as canceled, as the checks do.
 func TestReplaceHints(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	replace := func(k lanetest.Key, old, more string) string {
 		t.Helper()
@@ -99,6 +101,7 @@ func TestReplaceHints(t *testing.T) {
 // TestDuplicateOrders tests that the same order sent again returns the first order with
 // replayed and without an outcome, and that a different order with the same id is not_done.
 func TestDuplicateOrders(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	full := `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"limit","tick":5000,"qty":10,"tif":"gtc","expiry_ts":"0","max_cost":"0","group_id":0,"post_only":false,"generation":1}`
 	id := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
@@ -182,6 +185,7 @@ func TestDuplicateOrders(t *testing.T) {
 // TestBatchItemHints tests that the rejected items of a batch get the hints of single
 // calls, and that twenty of the longest fit into one result.
 func TestBatchItemHints(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	id := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
 	buy := func(id int, more string) string {
@@ -249,6 +253,7 @@ func TestBatchItemHints(t *testing.T) {
 // TestBatchHintsAreShort tests that twenty rejected items of a batch, each of the greatest
 // length, fit into the 2,000 tokens of a result.
 func TestBatchHintsAreShort(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	for i := range 20 {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(10_000_000_000 + i), Market: 1, Tick: 1000, Qty: 1_000 + core.Qty(i)})
@@ -297,6 +302,7 @@ func TestBatchHintsAreShort(t *testing.T) {
 // TestCanceledOrdersHaveHints tests that an order that a price canceled at once says what to
 // do next, and that its preview does.
 func TestCanceledOrdersHaveHints(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.callTool(d.bob, "place_order", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
 	old := at(t, string(d.callTool(d.alice, "place_order", strings.Replace(order(1, ""), "5000", "4000", 1)).StructuredContent), "order_id")
@@ -318,6 +324,7 @@ func TestCanceledOrdersHaveHints(t *testing.T) {
 // TestUnknownForecast checks that the next call after a forecast whose outcome is unknown is the same
 // forecast: no list of the toolset core shows it.
 func TestUnknownForecast(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	r := schemas.ToolErrorOf(schemas.ErrorOf("sequencing_timeout"))
 	in := &schemas.SubmitForecast{MarketID: 1, Generation: 1, P: 6200}
@@ -330,6 +337,7 @@ func TestUnknownForecast(t *testing.T) {
 // TestUnknownOutcomeHints checks that after an unknown outcome only a placement speaks of a
 // client_order_id, and that a read was not executed.
 func TestUnknownOutcomeHints(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for tool, x := range map[string]struct {
 		in   any
@@ -353,6 +361,7 @@ func TestUnknownOutcomeHints(t *testing.T) {
 
 // TestWithdrawalHint checks that the error of a withdrawal of more than the free cash names what is free.
 func TestWithdrawalHint(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	r := schemas.ToolErrorOf(schemas.ErrorOf("insufficient_balance"))
 	c := &call{Call: &gate.Call{Key: &core.Key{User: 1}}}
@@ -365,6 +374,7 @@ func TestWithdrawalHint(t *testing.T) {
 // TestSeriesOfARound checks that a rejected replace, forecast or redemption suggests the series of its
 // round alone.
 func TestSeriesOfARound(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	old := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id")
 	for _, c := range []struct {
@@ -385,6 +395,7 @@ func TestSeriesOfARound(t *testing.T) {
 // TestDiffersByWorstTick checks that the same market order without a worst_tick is a replay, of an
 // agent also if its price collar chose one, and that another worst_tick differs.
 func TestDiffersByWorstTick(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	_, agent := d.newAgent(core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 100})
 	const bare, bounded = `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"9000","qty":1}`,
@@ -409,6 +420,7 @@ func TestDiffersByWorstTick(t *testing.T) {
 // TestSuggestedIDIsFree checks that the suggested preview has a free client_order_id, also behind a
 // long run of used ones.
 func TestSuggestedIDIsFree(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	for id := uint64(2); id <= 150; id++ {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: id, Market: 99})

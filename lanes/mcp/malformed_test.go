@@ -22,6 +22,7 @@ import (
 // TestMalformedRequests tests every protocol error: its HTTP status, its JSON-RPC code, the
 // venue's code in data, and the id (docs/rules/agents.md#protocol-errors).
 func TestMalformedRequests(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	list := func(id string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{` + modernMeta + `}}`
@@ -117,6 +118,7 @@ func TestMalformedRequests(t *testing.T) {
 // TestGateErrorsAreJSONRPC tests that errors of the gate are JSON-RPC errors, with the
 // HTTP status as the code.
 func TestGateErrorsAreJSONRPC(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	refused := func(name string, r *http.Request, status int, code string) {
@@ -149,6 +151,7 @@ func TestGateErrorsAreJSONRPC(t *testing.T) {
 
 // TestMethodsCostARead tests that every method except tools/call costs a read token.
 func TestMethodsCostARead(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.FreezeClock() // no token is refilled
 	for n := range 1000 {
@@ -168,6 +171,7 @@ func TestMethodsCostARead(t *testing.T) {
 // TestOneOrderOf200 tests that 200 concurrent calls with one client_order_id place one
 // order, and that 199 of them get its row.
 func TestOneOrderOf200(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	results := make([]result, 200)
 	var all sync.WaitGroup
@@ -268,6 +272,7 @@ func next(lines *bufio.Scanner) string {
 // TestRevocationEndsStreams tests that a stream ends when its key is revoked, and that it says nothing of
 // what was before it: here the making of its key, which the dispatcher has not seen when the request comes.
 func TestRevocationEndsStreams(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	follower := d.Venue.Engine.Follow()
 	running, h := d.lane.dispatcher, newStoppedDispatcher(d.Venue.Engine)
@@ -320,6 +325,7 @@ func TestRevocationEndsStreams(t *testing.T) {
 // TestPanicIsInternal tests that a panic in an operation is `internal` for its caller and
 // does not affect the next call.
 func TestPanicIsInternal(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.lane.byName["get_balance"].do = func(*call, jsontext.Value) *toolResult { panic("x") }
 	status, body := d.ask(d.alice, "1", "tools/call", `"name":"get_balance","arguments":{}`)
@@ -344,6 +350,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // TestScopeBeforeTokens tests that a call without the scope costs no token.
 func TestScopeBeforeTokens(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	trader := d.NewKey(1, core.ScopeTrade)
 	for n := range 300 {

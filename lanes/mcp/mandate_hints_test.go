@@ -23,6 +23,7 @@ func (d *testVenue) newAgent(m core.Mandate) (core.UserID, lanetest.Key) {
 // TestMandateHints checks that the error of each rule names a value that passes, where there is one, and
 // that the value passes (docs/rules/agent-accounts.md#rejections).
 func TestMandateHints(t *testing.T) {
+	t.Parallel()
 	cost := func(r core.MandateRule, limit uint64) (m core.Mandate) {
 		m.SetCost(r, limit)
 		return m
@@ -99,6 +100,7 @@ func TestMandateHints(t *testing.T) {
 
 // TestGetAccount checks get_account of an owner and of an agent, the same on REST, and dx://account.
 func TestGetAccount(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	var m core.Mandate
 	m.SetCost(core.RuleDailyLoss, 100_000)

@@ -8,6 +8,7 @@ import (
 // TestMarketIDs tests that market ids have 32 bits in every path, query and body and are
 // never truncated.
 func TestMarketIDs(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	resting := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
 	for n, id := range []string{"65537", "4294967295"} {

@@ -121,6 +121,7 @@ func at(t testing.TB, body string, path ...string) any {
 }
 
 func TestRevisions(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for asked, want := range map[string]string{oldest: oldest, legacy: legacy, "2024-11-05": legacy, modern: legacy} {
 		status, _, body := d.post(d.alice, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, asked))
@@ -151,6 +152,7 @@ func TestRevisions(t *testing.T) {
 
 // TestIDs tests that responses repeat ids byte for byte.
 func TestIDs(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for _, id := range []string{"0", "-7", "18446744073709551616", "-99999999999999999999999999", `"x"`, `""`, `"\u0041 <&>"`, `"é"`} {
 		status, body := d.ask(d.alice, id, "tools/call", `"name":"get_balance","arguments":{}`)
@@ -163,6 +165,7 @@ func TestIDs(t *testing.T) {
 // TestGuide tests that the guide has at most 600 words and names only existing tools
 // (docs/rules/agents.md#resources).
 func TestGuide(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	status, body := d.ask(d.alice, "1", "resources/read", `"uri":"dx://guide"`)
 	if n := len(strings.Fields(guide)); status != 200 || n > 600 || !strings.Contains(body, `"mimeType":"text/markdown"`) {
@@ -180,6 +183,7 @@ func TestGuide(t *testing.T) {
 // tool, or a field of a tool's arguments or result, and that trade_round needs the toolset
 // core alone.
 func TestPromptsNameWhatThereIs(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	var all strings.Builder
 	for _, x := range d.lane.tools {

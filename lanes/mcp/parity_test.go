@@ -71,6 +71,7 @@ func (d *testVenue) definitions(k lanetest.Key) map[string]definition {
 // TestToolsAreTheRoutes tests that every tool with a path has its route, with the same
 // description, input and output.
 func TestToolsAreTheRoutes(t *testing.T) {
+	t.Parallel()
 	routes, api := operations(t)
 	d := newTestVenue(t)
 	shown := d.definitions(d.alice)
@@ -174,6 +175,7 @@ func sameOutput(t *testing.T, name string, tool property, route *huma.Schema) {
 }
 
 func TestAnnotations(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	destructive := []string{"cancel_order", "cancel_orders", "cancel_all_orders", "decrease_order", "replace_order", "redeem_pairs", "request_withdrawal"}
 	for name, x := range d.definitions(d.alice) {
@@ -212,6 +214,7 @@ func (d *testVenue) trade() (resting string) {
 // TestReadsAnswerAsREST tests that every read returns what REST returns, within the bound
 // of tokens.
 func TestReadsAnswerAsREST(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	id := d.trade()
 	for _, x := range []struct{ tool, arguments, target string }{
@@ -285,6 +288,7 @@ const maxHistoryTokens = 800
 
 // TestHistoryTokens tests that a full page of price history is short.
 func TestHistoryTokens(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.trade()
 	for tool, arguments := range map[string]string{"get_price_history": `{"feed":0}`, "get_round_history": `{"market_id":1}`} {
@@ -313,6 +317,7 @@ func generous(t testing.TB) *testVenue {
 
 // TestErrorsAreREST tests that a rejected call has the error of REST, and changes nothing.
 func TestErrorsAreREST(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.trade()
 	reader := d.NewKey(1, core.ScopeRead)
@@ -385,6 +390,7 @@ func (d *testVenue) hash() string {
 // TestWritesAnswerAsREST tests that writes have the effect of REST's, and the same response
 // except for its numbers.
 func TestWritesAnswerAsREST(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	shape := func(s string) string {
 		var v any
@@ -493,6 +499,7 @@ func shapeOf(v any) any {
 
 // TestOneBucketForBothLanes tests that both lanes charge the same bucket at the same cost.
 func TestOneBucketForBothLanes(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.FreezeClock() // no token is refilled
 	var orders []string
@@ -522,6 +529,7 @@ func TestOneBucketForBothLanes(t *testing.T) {
 // TestKeysShareTheAccountRate tests that eight keys of an account place no more orders than --account-rate
 // over the lanes together (docs/rules/limits.md#account-rate).
 func TestKeysShareTheAccountRate(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.Venue.Config.AccountRate = 30
 	d.FreezeClock() // no token is refilled
@@ -556,6 +564,7 @@ func TestKeysShareTheAccountRate(t *testing.T) {
 // TestListsFollowTheScopes tests that tools/list has the tools that the key may call, in a
 // fixed order, and that the others return missing_scope.
 func TestListsFollowTheScopes(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	reader := d.NewKey(1, core.ScopeRead)
 	all, some := d.definitions(d.alice), d.definitions(reader)
@@ -589,6 +598,7 @@ func (mirrored) Written() (uint64, int64) { return 9, 0 }
 // TestVenueShowsTheMirror checks that get_venue says, as the route of the retention does, what the mirror
 // holds.
 func TestVenueShowsTheMirror(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.lane.gate.Venue.History = mirrored{}
 	text := string(d.callTool(d.alice, "get_venue", "{}").StructuredContent)

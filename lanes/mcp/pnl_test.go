@@ -16,6 +16,7 @@ const maxPnLTokens = 400
 // TestPnL tests get_pnl of four positions: their order and marks, the sums, and that the
 // answer is short and that of REST.
 func TestPnL(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	id := 100
 	place := func(market int, side, outcome string, tick, qty int) {

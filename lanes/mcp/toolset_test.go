@@ -27,6 +27,7 @@ const (
 // TestToolsetsAreSmall bounds the tokens of all definitions, and the tools and tokens of the
 // toolset core, each of which must exist.
 func TestToolsetsAreSmall(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	all, small := 0, 0
 	for _, x := range d.lane.tools {
@@ -57,6 +58,7 @@ func TestToolsetsAreSmall(t *testing.T) {
 // TestToolsOfDoctor tests that the guide's output of dx mcp doctor has the number of tools that a key
 // with the scopes read and trade is offered.
 func TestToolsOfDoctor(t *testing.T) {
+	t.Parallel()
 	offered, reads := 0, 0
 	for _, x := range newTestVenue(t).lane.tools {
 		if x.spec.Scope == core.ScopeWithdraw {
@@ -91,6 +93,7 @@ func holdsFigure(t *testing.T, figure string) {
 // model APIs reject the tool or the whole list, and that place_order requires max_cost for
 // a market buy.
 func TestInputSchemas(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for _, x := range d.lane.tools {
 		var tool struct{ InputSchema map[string]json.RawMessage }
@@ -143,6 +146,7 @@ func (d *testVenue) checkOutput(tool string, result json.RawMessage) {
 // TestOutputSchemasAreClosed tests that each output schema is an object that is closed and
 // says what it requires, or an error.
 func TestOutputSchemasAreClosed(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for name, x := range d.definitions(d.alice) {
 		s := x.OutputSchema
@@ -174,6 +178,7 @@ const (
 // mistake: a market buy without max_cost. It follows the error's next call, and has a fill
 // within the bounds of docs/rules/agents.md#toolsets.
 func TestNaiveAgent(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.trade()
 	d.Call(d.bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"7","market_id":1,"side":"buy","outcome":"no","tick":4500,"qty":50}`)

@@ -51,6 +51,7 @@ func (d *testVenue) seq() string {
 // TestWaitMissesNothing tests that consecutive calls return each event once and in order
 // while orders are placed and canceled.
 func TestWaitMissesNothing(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	from := d.seq()
 	const orders = 120
@@ -83,6 +84,7 @@ func TestWaitMissesNothing(t *testing.T) {
 // TestWaitSeesWhatWasAnswered tests that a call that does not wait returns the events of an order whose
 // answer came before, although the lane learns of the order after its answer.
 func TestWaitSeesWhatWasAnswered(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	follower := d.Venue.Engine.Follow()
 	h := newStoppedDispatcher(d.Venue.Engine)
@@ -118,6 +120,7 @@ func TestWaitSeesWhatWasAnswered(t *testing.T) {
 // TestWaitFilters tests the filters, and that transitions of rounds do not depend on the
 // account.
 func TestWaitFilters(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	from := d.seq()
 	d.callTool(d.alice, "place_order", order(1, ""))
@@ -159,6 +162,7 @@ func TestWaitFilters(t *testing.T) {
 
 // TestWaitKinds checks that the rulebook names the kinds of the input schema, all of them.
 func TestWaitKinds(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	var tool struct {
 		InputSchema struct {
@@ -255,6 +259,7 @@ func TestManyLongPolls(t *testing.T) {
 // revision, and only by notifications/cancelled on the older ones
 // (docs/rules/agents.md#revisions).
 func TestCancellation(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	from := d.seq()
 	arguments := `{"after_seq":"` + from + `","kinds":["deposit"],"timeout_ms":25000}`
@@ -296,6 +301,7 @@ func TestCancellation(t *testing.T) {
 
 // TestRevocationEndsWaiting tests that a revocation ends the waits of the key.
 func TestRevocationEndsWaiting(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	k := d.NewKey(1, core.ScopeRead)
 	answer := d.waiting(t.Context(), k, modern, "1", `{"after_seq":"`+d.seq()+`"}`)
@@ -309,6 +315,7 @@ func TestRevocationEndsWaiting(t *testing.T) {
 // TestCloseEndsLongPolls tests that Close ends all waits, so that a draining venue stops in
 // time.
 func TestCloseEndsLongPolls(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	var answers []<-chan string
 	for i := range 5 {
@@ -325,6 +332,7 @@ func TestCloseEndsLongPolls(t *testing.T) {
 
 // TestWaitTimesOut tests that a timeout returns no events and a next_seq to continue from.
 func TestWaitTimesOut(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	from := d.seq()
 	w := d.wait(d.alice, `{"after_seq":"`+from+`","kinds":["deposit"],"timeout_ms":1}`)
@@ -336,6 +344,7 @@ func TestWaitTimesOut(t *testing.T) {
 // TestWaitAheadOfTheVenue tests that a seq ahead of the venue's returns at once, with
 // missed and a seq to continue from.
 func TestWaitAheadOfTheVenue(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.FreezeClock() // no clock tick changes the seq
 	d.Submit(&core.Clock{})
@@ -359,6 +368,7 @@ func TestWaitAheadOfTheVenue(t *testing.T) {
 
 // TestWaitReportsMissed tests that events that are no longer kept are reported as missed.
 func TestWaitReportsMissed(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.FreezeClock() // the market stays open
 	from := d.seq()
@@ -388,6 +398,7 @@ func placed(id int) core.Command {
 // TestEventsAreShort tests that each event takes at most 100 tokens of 4 characters, with
 // numbers of the greatest length that a venue reaches.
 func TestEventsAreShort(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	from := d.seq()
 	d.trade()
@@ -418,6 +429,7 @@ func TestEventsAreShort(t *testing.T) {
 // TestOwnersActionsAreEvents tests that a transfer, a new mandate, a halt and a suspension of the
 // owner wake the agent's waiting call, each with the kind and the cause of the rulebook.
 func TestOwnersActionsAreEvents(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	agent, key := d.newAgent(core.Mandate{})
 	seq := d.seq()
@@ -451,6 +463,7 @@ func TestOwnersActionsAreEvents(t *testing.T) {
 
 // TestTransitionsOfOneCommand checks that a round whose transitions are partly kept is returned once.
 func TestTransitionsOfOneCommand(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	x := newStoppedDispatcher(d.Venue.Engine)
 	var r core.Round

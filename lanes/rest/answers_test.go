@@ -20,6 +20,7 @@ import (
 // encodes an answer when the venue has already gone on; here it goes on for longer than any list keeps
 // its rows as they are. The frames of the account's stream are looked at in the same way.
 func TestAnswersStandStill(t *testing.T) {
+	t.Parallel()
 	h := newMoney(t)
 	caller := tools.Caller{User: 1, Key: h.Engine.Key(h.alice.ID)}
 	bob := h.NewKey(2, readTrade)

@@ -79,6 +79,7 @@ func (h *history) states(target string) ([]schemas.RoundRow, string) {
 
 // TestPriceHistory compares the price history in steps of every kind with its ticks.
 func TestPriceHistory(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	var whole schemas.PriceHistory
 	h.get("/v1/oracle/history?limit=1000", &whole)
@@ -145,6 +146,7 @@ func TestPriceHistory(t *testing.T) {
 // TestRoundHistory compares the history of a round in steps of every kind with its seconds, and
 // reads rounds that are over.
 func TestRoundHistory(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	var round schemas.RoundRead
 	h.get("/v1/rounds/3", &round)
@@ -202,6 +204,7 @@ func TestRoundHistory(t *testing.T) {
 // TestHistoryCursors checks that a cursor stays with its round when the slot has another one,
 // and is valid for its own list and filters only.
 func TestHistoryCursors(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	var one schemas.RoundHistory
 	h.get("/v1/rounds/3/history?limit=5", &one)
@@ -237,6 +240,7 @@ func TestHistoryCursors(t *testing.T) {
 // TestEvidenceCursors checks that a cursor of the ticks behind a settlement stays with its round when
 // the slot has another one.
 func TestEvidenceCursors(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	second := func() {
 		h.AdvanceClock(time.Second)
@@ -271,6 +275,7 @@ func TestEvidenceCursors(t *testing.T) {
 
 // TestBadHistoryRequests checks the codes of requests that no history answers.
 func TestBadHistoryRequests(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	const value, none = "schema_violation", "round_not_found"
 	for _, c := range []struct {
@@ -303,6 +308,7 @@ func TestBadHistoryRequests(t *testing.T) {
 // TestHistoriesSurviveARestart checks that the histories go on after a restart from a snapshot,
 // with no gap and no repeat.
 func TestHistoriesSurviveARestart(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	prices, states := "/v1/oracle/history?limit=1000", "/v1/rounds/3/history?limit=1000"
 	beforePrices, _ := h.prices(prices)

@@ -132,6 +132,7 @@ func (h *money) ledger(filter string, limit int) (all []schemas.LedgerRow) {
 // TestLedgerExplainsTheBalance tests that each row's balance is the one before plus its amount,
 // that the newest is the balance, and that the identity of get_pnl holds.
 func TestLedgerExplainsTheBalance(t *testing.T) {
+	t.Parallel()
 	h := newMoney(t)
 	all := h.ledger("", 1000)
 	kinds := map[string]int{}
@@ -326,6 +327,7 @@ func (h *money) checkFunding(ledger []schemas.LedgerRow) {
 // TestLedgerPages tests that pages of every size and filter are parts of the whole, that cursors
 // are bound to route, account and filters, and that wrong queries are rejected.
 func TestLedgerPages(t *testing.T) {
+	t.Parallel()
 	h := newMoney(t)
 	all := h.ledger("", 1000)
 	for filter, keep := range map[string]func(schemas.LedgerRow) bool{

@@ -41,6 +41,7 @@ func document(t *testing.T, l *Lane) ([]byte, *openapi3.T) {
 // TestDocumentGolden makes every change of the document a diff to review, since clients are
 // generated from it.
 func TestDocumentGolden(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	raw, _ := document(t, Mount(h.Routes, h.Gate, "test"))
 	path := filepath.Join("testdata", "openapi.json")
@@ -58,6 +59,7 @@ func TestDocumentGolden(t *testing.T) {
 // TestDocumentIsComplete checks that the document has every error code of a route and an
 // example of every body, that every tag has a description, and that request schemas are closed and response schemas open.
 func TestDocumentIsComplete(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	raw, doc := document(t, Mount(h.Routes, h.Gate, "test"))
 	elsewhere := map[string]bool{ // codes of other lanes and listeners, or of requests without a route
@@ -99,6 +101,7 @@ func TestDocumentIsComplete(t *testing.T) {
 // TestExamplesAreValid checks that the venue accepts the form of every example body. It may
 // reject one for the state of the venue, such as an unknown order.
 func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	_, doc := document(t, Mount(h.Routes, h.Gate, "test"))
 	h.Serve()
@@ -127,6 +130,7 @@ func TestExamplesAreValid(t *testing.T) {
 
 // TestRetirement checks the headers and the document of an operation that will be removed.
 func TestRetirement(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	l := Mount(h.Routes, h.Gate, "test")
 	old := *tools.GetTime
@@ -181,6 +185,7 @@ func validatedCall(t *testing.T, h *lanetest.Server, router routers.Router, k la
 }
 
 func TestResponsesMatchDocument(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	_, doc := document(t, Mount(h.Routes, h.Gate, "test"))
 	h.Serve()

@@ -12,6 +12,7 @@ import (
 // TestMediaTypeCheckedLast checks that the media type is checked after route, scope and
 // tokens, and only on a route with a body (docs/rules/rest.md#order-of-checks).
 func TestMediaTypeCheckedLast(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	reader := h.NewKey(1, core.ScopeRead)
 	for _, c := range []struct {
@@ -48,6 +49,7 @@ func TestMediaTypeCheckedLast(t *testing.T) {
 // TestPanicIsInternal checks that a panic in an operation is an internal error with its
 // request id in the log, and that the venue serves further requests.
 func TestPanicIsInternal(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	h.Routes.HandleFunc("GET /v1/panics", func(http.ResponseWriter, *http.Request) { panic("test panic") })
 	Mount(h.Routes, h.Gate, "test")

@@ -8,6 +8,7 @@ import (
 // TestReplace tests the response of a replace, queue_ahead wherever it is shown, and that a rejected
 // replace changes nothing (docs/rules/orders.md#replace, #queue-ahead).
 func TestReplace(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Call(bob, "POST", "/v1/portfolio/orders", order(1, ""))
 	_, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, `,"group_id":3`))
@@ -67,6 +68,7 @@ func TestReplace(t *testing.T) {
 
 // TestReplaceOfASell tests the rule about a sell, whose side only the old order has.
 func TestReplaceOfASell(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Call(bob, "POST", "/v1/portfolio/orders", order(1, ""))
 	h.Call(alice, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":10}`)

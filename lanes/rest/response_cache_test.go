@@ -13,6 +13,7 @@ import (
 // TestCachedPagesAreCurrent checks that a page of orders from the response cache equals a
 // fresh one. A page with limit 200 is never cached, so it serves as the reference.
 func TestCachedPagesAreCurrent(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Venue.Config.WriteFloor, h.Venue.Config.ReadRate = 1_000_000, 1_000_000
 	r := rand.New(rand.NewPCG(1, 2))
@@ -75,6 +76,7 @@ func TestCachedPagesAreCurrent(t *testing.T) {
 // TestCachedBooksAreCurrent checks that a cached book is current after changes of orders and
 // of the grid. A book of another depth is not cached, so it serves as the reference.
 func TestCachedBooksAreCurrent(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Venue.Config.WriteFloor, h.Venue.Config.ReadRate = 1_000_000, 1_000_000
 	r := rand.New(rand.NewPCG(3, 4))

@@ -79,6 +79,7 @@ func get(h *lanetest.Server, k lanetest.Key, target string, into any) {
 
 // TestSession places, reads, trades and cancels an order.
 func TestSession(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	status, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	if status != 201 || field(t, body, "status") != "resting" || field(t, body, "resting_qty") != 10.0 {
@@ -129,6 +130,7 @@ func TestSession(t *testing.T) {
 }
 
 func TestPlacementErrors(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	wants(h, alice, "POST", "/v1/portfolio/orders", order(1, ""), 201, "")
 	reader := h.NewKey(1, core.ScopeRead)
@@ -175,6 +177,7 @@ func TestPlacementErrors(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	body := `{"orders":[` + order(1, "") + `,` + strings.Replace(order(2, ""), "5000", "5050", 1) + `,` + order(1, "") + `]}`
 	status, got := h.Call(alice, "POST", "/v1/portfolio/orders/batch", body)
@@ -199,6 +202,7 @@ func TestBatches(t *testing.T) {
 // TestRateLimits checks that a batch of N costs N tokens, a rejected one 1, and that the
 // buckets are independent (docs/rules/limits.md#token-costs).
 func TestRateLimits(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.FreezeClock() // no token is refilled, however slow the machine
 	var items []string
@@ -218,6 +222,7 @@ func TestRateLimits(t *testing.T) {
 
 // TestCancelByClientOrderID checks the cancel of an order by the id that its placement named.
 func TestCancelByClientOrderID(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	const route = "/v1/portfolio/orders/by-client-order-id/"
 	h.Call(alice, "POST", "/v1/portfolio/orders", strings.Replace(order(1, ""), `"1"`, `"9223372036854775808"`, 1))
@@ -257,6 +262,7 @@ func TestCancelByClientOrderID(t *testing.T) {
 }
 
 func TestCancelAllFiltersAndBody(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, `,"group_id":7`))
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(2, `,"group_id":8`))
@@ -275,6 +281,7 @@ func TestCancelAllFiltersAndBody(t *testing.T) {
 }
 
 func TestPagination(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	for i := range 15 {
 		h.Call(alice, "POST", "/v1/portfolio/orders", order(i+1, ""))
@@ -315,6 +322,7 @@ func TestPagination(t *testing.T) {
 }
 
 func TestPathsAndMethods(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	for _, c := range []struct {
 		method, target string
@@ -342,6 +350,7 @@ func TestPathsAndMethods(t *testing.T) {
 }
 
 func TestWithdrawals(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	request := `{"client_withdrawal_id":"w-1","amount":"1000","destination":"bank"}`
 	wants(h, bob, "POST", "/v1/withdrawals", request, 403, "missing_scope")
@@ -382,6 +391,7 @@ func (p *port) Accepts(context.Context, string) error { return p.err }
 // have origin port and no number, no money moves, and a request succeeds once the port is
 // back.
 func TestFundingPort(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	p := &port{}
 	h.Venue.Funds = p
@@ -428,6 +438,7 @@ func TestFundingPort(t *testing.T) {
 }
 
 func TestPreview(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	before, hash, _ := h.Engine.Hash()
@@ -448,6 +459,7 @@ func TestPreview(t *testing.T) {
 }
 
 func TestMinSeqWaits(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	next := h.Engine.Seq() + 1
 	done := make(chan string)
@@ -465,6 +477,7 @@ func TestMinSeqWaits(t *testing.T) {
 
 // TestDeadman checks that the dead-man switch fires on time and cancels all orders.
 func TestDeadman(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	wants(h, alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":999}`, 400, "invalid_timeout")
@@ -486,6 +499,7 @@ func TestDeadman(t *testing.T) {
 // A preview and a placement are judged by the time at which they come: from the market's
 // close on they are market_not_trading, though the clock stands and nothing has frozen it.
 func TestPreviewAtTheClose(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	h.FreezeClock()
 	var m venue.MarketState

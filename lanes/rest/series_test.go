@@ -11,6 +11,7 @@ import (
 // TestSeriesList tests what a series shows, that the seconds to the close are those of the
 // stamp at as_of_seq, and that markets and rounds show the same.
 func TestSeriesList(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.FreezeClock()
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
