@@ -19,6 +19,7 @@ import (
 )
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	if list := v.keys(carol); len(list.Keys) != 0 {
 		t.Errorf("a new account has keys: %+v", list)
@@ -44,6 +45,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestKeysRefused(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	for _, c := range []struct {
 		body   string
@@ -76,6 +78,7 @@ func TestKeysRefused(t *testing.T) {
 // TestRevoke checks that a revoked key is unauthorized at once, and that the response does
 // not reveal whether a key exists or whose it is.
 func TestRevoke(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	hers, _ := v.key(carol, "")
 	his, _ := v.key(dave, "")
@@ -113,6 +116,7 @@ func TestRevoke(t *testing.T) {
 }
 
 func TestCloseAccount(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	one, _ := v.key(carol, "")
 	two, _ := v.key(carol, "")
@@ -132,6 +136,7 @@ func TestCloseAccount(t *testing.T) {
 // TestTenKeysAMinute checks that each account creates at most ten keys within any minute of
 // the venue's clock (docs/rules/accounts.md#new-keys).
 func TestTenKeysAMinute(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.FreezeClock()
 	for range newKeysPerMinute {
@@ -159,6 +164,7 @@ func TestTenKeysAMinute(t *testing.T) {
 // of the operator count, that a revoked key does not count, and that an agent has a number of its own
 // (docs/rules/accounts.md#number-of-keys).
 func TestTooManyKeys(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.AccountKeys = 3 })
 	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
 	v.NewKey(3, core.ScopeRead)
@@ -184,6 +190,7 @@ func TestTooManyKeys(t *testing.T) {
 // TestTooManyKeysAtOnce checks that of requests which arrive at once, at one key below the number, one
 // creates a key.
 func TestTooManyKeysAtOnce(t *testing.T) {
+	t.Parallel()
 	const most = 50
 	v := newTestPortal(t, func(o *Options) { o.AccountKeys = most })
 	for range most - 1 {
@@ -205,6 +212,7 @@ func TestTooManyKeysAtOnce(t *testing.T) {
 // every path of the service, then rate_limited after too many from one address, while a
 // valid token still passes.
 func TestInvalidTokens(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.FreezeClock() // no failure expires, however slow the machine
 	var first string
@@ -235,6 +243,7 @@ const authFailureBurst = 30
 // TestFailuresBehindAProxy checks that each client behind a trusted proxy has its own limit
 // and cannot evade it with a forged X-Forwarded-For. An untrusted proxy is one client.
 func TestFailuresBehindAProxy(t *testing.T) {
+	t.Parallel()
 	const ann, ben = "198.51.100.1", "2001:db8::2"
 	for name, c := range map[string]struct {
 		proxies []netip.Prefix
@@ -268,6 +277,7 @@ func TestFailuresBehindAProxy(t *testing.T) {
 }
 
 func TestNoSecretIsLogged(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	_, made := v.key(carol, "")
 	if k := v.Engine.Key(made.APIKey); k == nil || k.User != core.UserID(3) || strings.Contains(string(k.Sealed), made.Secret) {

@@ -35,6 +35,7 @@ func (v *testPortal) newAgent(name, mandate string) (id uint32, key lanetest.Key
 // TestAgentRoutes checks every route of an owner, with good and bad input
 // (docs/rules/agent-accounts.md#owners-routes).
 func TestAgentRoutes(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
 	v.Submit(&core.Deposit{User: 4, DepositID: "dave", Amount: 1_000_000})
@@ -216,6 +217,7 @@ func TestAgentRoutes(t *testing.T) {
 // TestFamilyOfKeys checks that a family shares the limit of new keys, and that the owner's leaving
 // halts its agents and revokes their keys.
 func TestFamilyOfKeys(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.FreezeClock()
 	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
@@ -243,6 +245,7 @@ func TestFamilyOfKeys(t *testing.T) {
 // accomplice and sells cheap, again and again, after a halt too. No bound of the mandate moves
 // (docs/rules/agent-accounts.md#guarantees).
 func TestStolenKey(t *testing.T) {
+	t.Parallel()
 	const limit, collar = 50_000, 500
 	v := newTestPortal(t, nil)
 	v.Gate.Venue.Config.WriteFloor = 10_000 // the mandate is what stops it here
@@ -325,6 +328,7 @@ func TestStolenKey(t *testing.T) {
 // with amounts at the end of the range, with keys of other accounts, and with mandates that two
 // programs set at once.
 func TestAgentsBadInput(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
 	id, key := v.newAgent("scout", `{"reduce_only":false,"max_daily_loss":"0","categories":[9],"max_order_qty":1000000,"price_collar":0}`)

@@ -40,6 +40,7 @@ func (v *testPortal) requestDevKey(host string, origins ...string) (int, string)
 }
 
 func TestDevKey(t *testing.T) {
+	t.Parallel()
 	v, host := newDashboardPortal(t, "dev")
 	_, port, _ := strings.Cut(host, ":")
 	for _, h := range []string{host, "localhost:" + port, "[::1]:" + port} {
@@ -53,6 +54,7 @@ func TestDevKey(t *testing.T) {
 // TestDevKeyForeignRequests checks that requests with another Host, and requests with
 // another Origin or none, get not_found.
 func TestDevKeyForeignRequests(t *testing.T) {
+	t.Parallel()
 	v, host := newDashboardPortal(t, "dev")
 	_, port, _ := strings.Cut(host, ":")
 	for _, c := range []struct {
@@ -81,6 +83,7 @@ func TestDevKeyForeignRequests(t *testing.T) {
 }
 
 func TestNoDevKeyInLive(t *testing.T) {
+	t.Parallel()
 	v, host := newDashboardPortal(t, "live")
 	if status, body := v.requestDevKey(host, "http://"+host); status != 404 {
 		t.Errorf("the dev key in live: %d %s, want 404", status, body)
@@ -92,6 +95,7 @@ func TestNoDevKeyInLive(t *testing.T) {
 
 // TestIsSameMachine checks that the address of the peer decides, whatever the headers say.
 func TestIsSameMachine(t *testing.T) {
+	t.Parallel()
 	const host = "127.0.0.1:8081"
 	for from, want := range map[string]bool{"127.0.0.1:5": true, "[::1]:5": true, "192.168.1.9:5": false, "[2001:db8::1]:5": false, "": false} {
 		r := httptest.NewRequest("POST", "/dev/key", nil)
@@ -108,6 +112,7 @@ func TestIsSameMachine(t *testing.T) {
 }
 
 func TestVenueInfo(t *testing.T) {
+	t.Parallel()
 	v, _ := newDashboardPortal(t, "dev")
 	var s venueInfo
 	if v.ask("", "GET", "/venue.json", "", 200, &s); s.Environment != "dev" || s.API != v.URL || s.WS != "ws"+strings.TrimPrefix(v.URL, "http")+"/v1/ws" || !s.DevKey {

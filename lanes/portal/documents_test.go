@@ -38,6 +38,7 @@ What users should know.
 `
 
 func TestDocuments(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = func() []byte { return []byte(`{"asyncapi":"3.0.0"}`) } })
 	for target, want := range map[string]struct{ kind, has string }{
 		"/":               {"text/html; charset=utf-8", "<h1>Duplex</h1>"},
@@ -74,6 +75,7 @@ func TestDocuments(t *testing.T) {
 // TestDocumentsAtOnce asks for the documents that are made of the same descriptions, each for the first time,
 // at the same time.
 func TestDocumentsAtOnce(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	var all sync.WaitGroup
 	for _, target := range []string{"/openapi.json", "/openapi.yaml", "/llms.txt", "/llms-full.txt", "/openapi.json", "/rules/orders", "/rules/money"} {
@@ -93,6 +95,7 @@ func TestDocumentsAtOnce(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	host := strings.TrimPrefix(v.URL, "http://")
 	for _, target := range []string{"/", "/keys", "/nowhere", "/llms.txt"} {
@@ -113,6 +116,7 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestMisses(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.Gate.Origins = []string{"http://elsewhere.example"}
 	for _, target := range []string{"/nowhere", "/v1/markets", "/docs/", "/asyncapi.json", "/llms.txt/", "//llms.txt", "/./llms.txt", "/%6clms.txt", "/favicon.ico", "/page/index.html", "/metrics", "/admin/state"} {
@@ -132,6 +136,7 @@ func TestMisses(t *testing.T) {
 // TestLanding checks that the page loads nothing from other hosts and shows the addresses of
 // the venue.
 func TestLanding(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.Venue.Config.Environment, o.Venue.Config.Oracle = "dev", "sim" })
 	_, _, page := v.request("", "GET", "/", "")
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -153,6 +158,7 @@ func TestLanding(t *testing.T) {
 
 // TestGuide checks that the guide has routes, errors and the address of the API.
 func TestGuide(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	_, _, guide := v.request("", "GET", "/llms.txt", "")
 	for _, f := range []*tools.Spec{&tools.PlaceOrder.Spec, &tools.CancelOrders.Spec, &tools.GetDepositAddress.Spec} {
@@ -173,6 +179,7 @@ func TestGuide(t *testing.T) {
 // TestErrors checks that a program gets the error tables as JSON and a browser as a page, and
 // that both are complete.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	var table struct {
 		Errors []schemas.ErrorInfo
@@ -200,6 +207,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestOpenAPINamesTheAPI(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	var doc struct{ Servers []struct{ URL string } }
 	_, _, body := v.request("", "GET", "/openapi.json", "")
@@ -209,6 +217,7 @@ func TestOpenAPINamesTheAPI(t *testing.T) {
 }
 
 func TestChangelog(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	_, _, body := v.request("", "GET", "/changelog.atom", "")
 	var f atomFeed
@@ -244,6 +253,7 @@ func TestChangelog(t *testing.T) {
 // TestStatic checks that each file of the dashboard is served under its own path only, encoded
 // for clients that accept it, and that a name with a hash may be cached for good.
 func TestStatic(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) {
 		o.Static = fstest.MapFS{
 			"index.html":           {Data: []byte("<!doctype html><title>dash</title>")},
