@@ -213,9 +213,17 @@ func TestProcesses(t *testing.T) {
 			if len(s.Rejections) > 0 {           // the wait that is open when the run ends is none
 				t.Errorf("%s: rejections %v", s.Name, s.Rejections)
 			}
-			if s.Calls < 10 || s.Placements < 2 || s.ExitStatus != nil || s.Stalls > 0 || (s.Tokens > 0) != (s.Name == "mcp") { // tokens are those of tools
-
-				t.Errorf("%s: %+v", s.Name, s)
+			if s.ExitStatus != nil {
+				t.Errorf("seat %s ended during the run with exit status %d", s.Name, *s.ExitStatus)
+			}
+			if s.Stalls > 0 {
+				t.Errorf("seat %s: %d stalls", s.Name, s.Stalls)
+			}
+			if s.Calls < 10 || s.Placements < 2 {
+				t.Errorf("seat %s: %d calls, %d placements, want 10 and 2 or more", s.Name, s.Calls, s.Placements)
+			}
+			if (s.Tokens > 0) != (s.Name == "mcp") { // tokens are those of tools
+				t.Errorf("seat %s: %d tokens, want some for mcp alone", s.Name, s.Tokens)
 			}
 		}
 		if first != nil && (f.CommandsHash != first.CommandsHash || f.StateHash != first.StateHash || !f.Reproducible) {
@@ -248,7 +256,7 @@ func TestClosedConnectionIsNoRejection(t *testing.T) {
 	late := s.Rejections["unauthorized"] // see sendFor
 	delete(s.Rejections, "unauthorized")
 	if s.Name != "impatient" || s.Calls != 1+late || len(s.Rejections) > 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("the seat is %+v, want impatient with %d calls and no rejections", s, 1+late)
 	}
 }
 
@@ -529,7 +537,7 @@ func TestCertify(t *testing.T) {
 		t.Error("a careless agent is certified")
 	}
 	if again, err := verifyCertificate(dir, faults, nil); err != nil || again.Certified || again.SetupHash != got.SetupHash {
-		t.Fatalf("%+v, %v", again, err)
+		t.Fatalf("the certificate as verified is %+v, %v, want the same setup, not certified", again, err)
 	}
 	for name, x := range map[string]struct {
 		change func(dir string) error
@@ -566,7 +574,7 @@ func TestCertify(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := verifyCertificate(changed, faults, nil); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("a certificate with %s: %v, want %q", name, err, x.want)
 		}
 	}
 }

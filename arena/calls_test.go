@@ -54,7 +54,7 @@ func TestStreams(t *testing.T) {
 			r.Header.Set(x.header[i], x.header[i+1])
 		}
 		if got := isStream(r, &gate.Call{Body: []byte(x.body)}); got != x.want {
-			t.Errorf("%s %s %s %v: %v", x.method, x.target, x.body, x.header, got)
+			t.Errorf("isStream of %s %s %s %v: %v, want %v", x.method, x.target, x.body, x.header, got, x.want)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestRefusals(t *testing.T) {
 	for i := range rows {
 		r := &rows[i]
 		if r.Status >= 500 && r.Status != http.StatusServiceUnavailable {
-			t.Errorf("%s %s: %d %s", r.Method, r.Target, r.Status, r.Answer)
+			t.Errorf("%s %s: %d %s, want no 5xx other than 503", r.Method, r.Target, r.Status, r.Answer)
 		}
 		if r.Target == mcp.Path && r.Status > 0 && r.Status != http.StatusUnauthorized { // see sendFor
 			var m struct {
@@ -140,7 +140,7 @@ func TestRefusals(t *testing.T) {
 				ID      int
 			}
 			if err := json.Unmarshal(r.Answer, &m); err != nil || m.JSONRPC != "2.0" || m.ID != 1 {
-				t.Errorf("%s: %d %s", r.Body, r.Status, r.Answer)
+				t.Errorf("the answer to %s: %d %s, want JSON-RPC of id 1", r.Body, r.Status, r.Answer)
 			}
 		}
 		if code := errorCode(r); code != "" {
@@ -201,7 +201,7 @@ func TestReplacesCount(t *testing.T) {
 	}
 	for _, x := range checks {
 		if strings.Contains(x.Check, "mandate") && (x.Passed || len(x.Evidence) != s.Violations) {
-			t.Errorf("%+v", x)
+			t.Errorf("the check of the mandate: %+v, want it failed with %d calls as evidence", x, s.Violations)
 		}
 	}
 }
@@ -314,7 +314,7 @@ func TestGoesOn(t *testing.T) {
 		run := &tested{placed: []placement{{seq: 9, order: &core.PlaceOrder{ClientID: 1}}, {seq: 10, order: &core.PlaceOrder{ClientID: 2}, rejected: core.BadQty}}}
 		x.row.Ts, x.row.Done = 3*s, 4*s
 		if got := run.goesOn(&x.row, 2*s); got != x.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s shows that the seat goes on: %v, want %v", name, got, x.want)
 		}
 		x.row.Ts, x.row.Done = 13*s, 14*s
 		if run.goesOn(&x.row, 2*s) {
@@ -340,7 +340,7 @@ func TestFaultsAtTheEnd(t *testing.T) {
 	} {
 		run := &tested{rows: x.rows, end: 60 * s, stamps: []core.Stamp{{Seq: 1, Ts: s}}}
 		if got, _ := run.slowRecoveries(); len(got) != x.want {
-			t.Errorf("%+v: %v", x.rows, got)
+			t.Errorf("slow recoveries in %+v: %v, want %d", x.rows, got, x.want)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func TestQuoteCommand(t *testing.T) {
 		line := quoteCommand(word) + " mcp"
 		argv, err := splitCommand(line)
 		if err != nil || len(argv) != 2 || argv[0] != word || argv[1] != "mcp" {
-			t.Errorf("%s: %q, %v", line, argv, err)
+			t.Errorf("%s splits into %q, %v, want %q and mcp", line, argv, err, word)
 		}
 		if out, err := exec.Command("sh", "-c", "printf '%s|' "+line).Output(); err != nil || string(out) != word+"|mcp|" {
 			t.Errorf("%s: a shell has %q, %v", line, out, err)
@@ -159,6 +159,6 @@ func TestEnvironment(t *testing.T) {
 	c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Seats = "2", 1, c.Seats[:1] }, withAgent("environment"), func(c *Config) { c.Seats[1].MCP = true })
 	r := mustRun(t, c, Options{Dir: t.TempDir()})
 	if s := r.Seats[1]; s.ExitStatus == nil || *s.ExitStatus != 0 || s.Kind != "mcp" {
-		t.Errorf("%+v", s)
+		t.Errorf("the seat is %+v, want kind mcp and exit status 0", s)
 	}
 }

@@ -151,7 +151,7 @@ func TestRank(t *testing.T) {
 	fair, hold := run("fair", 2), run("hold", 2)
 	list, err := Rank([]string{hold, fair})
 	if err != nil || len(list) != 2 || list[0].Profit.Mean < list[1].Profit.Mean {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("the ranking is %+v, %v, want two runs, the better first", list, err)
 	}
 	var bad *ConfigError
 	if _, err := Rank([]string{fair, run("hold", 3)}); !errors.As(err, &bad) {

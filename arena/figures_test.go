@@ -31,7 +31,7 @@ func TestLongFigures(t *testing.T) {
 			s := &r.Seats[i]
 			calls += s.Calls.Mean * 5
 			if s.Stalls > 0 || s.ExitStatus != nil || s.Fills.Mean == 0 {
-				t.Errorf("%s: %+v", name, s)
+				t.Errorf("%s: %+v, want fills, no stall and no exit", name, s)
 			}
 		}
 		if !r.Reproducible {

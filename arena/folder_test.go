@@ -40,10 +40,10 @@ func TestForeignFiles(t *testing.T) {
 		}
 		var bad *ConfigError
 		if err := x.run(dir); !errors.As(err, &bad) || !strings.Contains(err.Error(), "is no bundle of dx arena") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want that this is no bundle of dx arena", name, err)
 		}
 		if b, err := os.ReadFile(path); err != nil || string(b) != "mine" {
-			t.Errorf("%s: %q, %v", name, b, err)
+			t.Errorf("%s: the file has %q, %v, want it unchanged", name, b, err)
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 			t.Errorf("%s: the run has begun: %v, %v", name, entries, err)

@@ -32,8 +32,16 @@ func TestForecastsAreScored(t *testing.T) {
 			continue
 		}
 		scored[s.Name] = s
-		if s.Brier.Low == nil || s.LogLoss == nil || s.ECE == nil || s.Market.Brier == nil || s.Base.Brier == nil || s.Base.Brier.Mean != 0.25 || s.Base.LogLoss.Mean != round6(math.Ln2) {
-			t.Errorf("%s: %+v", s.Name, s)
+		for what, scored := range map[string]bool{
+			"an interval of the Brier score": s.Brier.Low != nil, "a log loss": s.LogLoss != nil, "an ECE": s.ECE != nil,
+			"a Brier score of the market": s.Market.Brier != nil, "a Brier score of the base rate": s.Base.Brier != nil,
+		} {
+			if !scored {
+				t.Fatalf("seat %s has not %s: %+v", s.Name, what, s)
+			}
+		}
+		if s.Base.Brier.Mean != 0.25 || s.Base.LogLoss.Mean != round6(math.Ln2) {
+			t.Errorf("seat %s: the base rate has Brier score %v and log loss %v, want those of a coin", s.Name, s.Base.Brier.Mean, s.Base.LogLoss.Mean)
 		}
 	}
 	mid, fair := scored["mid"], scored["fair"]
@@ -63,7 +71,7 @@ func TestForecastsAreScored(t *testing.T) {
 	}
 	var want map[string]struct{ Brier, Log_loss, Ece float64 }
 	if err := json.Unmarshal(text, &want); err != nil || len(want) != len(scored) {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("the script prints %s: %v, want the scores of %d seats", text, err, len(scored))
 	}
 	for name, s := range scored {
 		w := want[name]

@@ -188,7 +188,7 @@ func TestPace(t *testing.T) {
 		}
 	}})
 	if r.Reproducible || r.Seats[5].Calls.Mean < 3 || r.Seats[5].Stalls > 0 {
-		t.Errorf("%+v", r.Seats[5])
+		t.Errorf("the seat is %+v, want 3 calls or more, no stall, in a run that is not reproducible", r.Seats[5])
 	}
 	if _, err := Verify(dir, nil); err != nil {
 		t.Error(err)

@@ -61,7 +61,7 @@ func TestPartOfARun(t *testing.T) {
 		_, err2 := Rank([]string{dir})
 		for what, err := range map[string]error{"verified": err1, "ranked": err2} {
 			if err == nil || !strings.Contains(err.Error(), x.want) {
-				t.Errorf("%s: %s: %v", name, what, err)
+				t.Errorf("%s: %s: %v, want %q", name, what, err, x.want)
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func TestForeignRun(t *testing.T) {
 			err5 := Export(changed, filepath.Join(t.TempDir(), "x"), export.CSV, false, nil)
 			for i, err := range []error{err1, err2, err3, err4, err5} {
 				if bad := (*ConfigError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), fmt.Sprintf("%q", text)) {
-					t.Errorf("%s %q, %d: %v", name, text, i, err)
+					t.Errorf("%s %q, reader %d: %v, want an error that quotes the text", name, text, i, err)
 				}
 			}
 		}
@@ -199,7 +199,7 @@ func TestVerifyBundle(t *testing.T) {
 			_, err = Verify(changed, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %q", name, err, x.want)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func TestAccountsOfABundle(t *testing.T) {
 			err = errors.Join(err, check.add(&replica.Applied{Command: cmd}))
 		}
 		if err = errors.Join(err, check.end()); (err == nil) != x.ok {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want valid: %t", name, err, x.ok)
 		}
 	}
 }

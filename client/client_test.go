@@ -43,7 +43,7 @@ func TestEveryRoute(t *testing.T) {
 	want := func(what string, ok bool, err error) {
 		t.Helper()
 		if err != nil || !ok {
-			t.Errorf("%s: %v, %v", what, ok, err)
+			t.Errorf("%s: as expected %v, error %v", what, ok, err)
 		}
 	}
 	o, err := alice.PlaceOrder(ctx, limit(1, "yes", 5000, 10))

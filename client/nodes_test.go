@@ -143,7 +143,7 @@ func TestLostReadIsSignedAgain(t *testing.T) {
 		t.Error(err)
 	}
 	if got, _ := nodes[1].seen(); !slices.Equal(got, []string{"GET /v1/portfolio/orders?min_seq=9"}) {
-		t.Errorf("%v", got)
+		t.Errorf("the second node gets %v, want the read with min_seq=9", got)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestReadsAreNotBehindWrites(t *testing.T) {
 	}
 	for answer, want := range map[string]schemas.U64{`[{"seq":"3"},{"error":{"code":"bad_qty"}},{"seq":"7"}]`: 7, `{"results":[{"seq":"4"}]}`: 4, `{"seq":"9"}`: 9, `"x"`: 0} {
 		if got := seqOf(&request{method: "POST", target: routeBatch}, []byte(answer), nil); got != want {
-			t.Errorf("%s: %d", answer, got)
+			t.Errorf("seqOf %s: %d, want %d", answer, got, want)
 		}
 	}
 }
@@ -208,8 +208,11 @@ func TestAllNodesDown(t *testing.T) {
 	}))
 	defer lost.Close()
 	_, err = New(lost.URL+","+a, "k", make([]byte, schemas.SecretLen)).PlaceOrder(ctx, limit(1, "yes", 5000, 1))
-	if err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), lost.URL) || !MayBeDone(err) || ctx.Err() == nil {
-		t.Errorf("%v, may be done %v", err, MayBeDone(err))
+	if err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), lost.URL) {
+		t.Errorf("the error of both nodes is %v, want their addresses in it", err)
+	}
+	if !MayBeDone(err) || ctx.Err() == nil {
+		t.Errorf("%v: may be done %v, the context ended with %v, want both", err, MayBeDone(err), ctx.Err())
 	}
 	if c.mayRepeat(&request{method: "DELETE", target: routeOrders}, errors.New("lost"), true, &signature{at: time.Now().Add(-timeouts.Of(markedTime))}) {
 		t.Error("a signature that is too old is sent again")
@@ -221,15 +224,15 @@ func TestCallFailsOver(t *testing.T) {
 	for _, first := range []string{"read_only_node", "shed", "draining"} {
 		nodes, c := severalNodes(t, nil, []string{first}, []string{placed})
 		if status, _, body, err := c.Call(t.Context(), "POST", routeOrders, []byte("{}")); err != nil || status != 200 || string(body) != placed {
-			t.Errorf("%s: %d, %s, %v", first, status, body, err)
+			t.Errorf("after %s: %d, %s, %v, want 200 from the next node", first, status, body, err)
 		}
 		if got, _ := nodes[0].seen(); len(got) != 1 {
-			t.Errorf("%s: %v", first, got)
+			t.Errorf("after %s the first node gets %v, want one request", first, got)
 		}
 	}
 	_, c := severalNodes(t, nil, []string{"funding_unavailable"}, []string{placed})
 	if status, _, body, err := c.Call(t.Context(), "POST", routeWithdrawals, nil); err != nil || status != 503 || !strings.Contains(string(body), "funding_unavailable") {
-		t.Errorf("%d, %s, %v", status, body, err)
+		t.Errorf("a withdrawal: %d, %s, %v, want the 503 of the first node", status, body, err)
 	}
 	nodes, c := severalNodes(t, nil, []string{"lost"}, []string{placed})
 	if _, _, _, err := c.Call(t.Context(), "POST", routeOrders, []byte("{}")); err == nil || !MayBeDone(err) {
@@ -276,7 +279,7 @@ func TestOneOrderThroughFailures(t *testing.T) {
 	n := 0
 	for o, err := range c.AllOrders(t.Context(), schemas.ListOrders{}) {
 		if err != nil || o.OrderID == nil || !seen[*o.OrderID] {
-			t.Errorf("%+v, %v", o, err)
+			t.Errorf("an order in the list: %+v, %v, want one that was placed", o, err)
 		}
 		n++
 	}

@@ -162,8 +162,11 @@ func TestRepeatFindsTheFirst(t *testing.T) {
 	fills := `{"fills":[{"tick_yes":5100,"qty":1,"path":"mint"},{"tick_yes":5000,"qty":1,"path":"direct"}],"cursor":"","as_of_seq":"12"}`
 	s, c := scripted(t, []string{"lost", "duplicate_client_order_id", row(`"9"`, "partially_filled", ""), fills}, RepeatPlacements())
 	o, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 3))
-	if err != nil || o.OrderID != 9 || o.Seq != 9 || o.RestingQty != 1 || len(o.Fills) != 2 || o.Fills[0].TickYes != 5000 {
-		t.Errorf("%+v, %v", o, err)
+	if err != nil || o.OrderID != 9 || o.Seq != 9 || o.RestingQty != 1 {
+		t.Errorf("the repeated order is %+v, %v, want order 9 of seq 9 with 1 resting", o, err)
+	}
+	if len(o.Fills) != 2 || o.Fills[0].TickYes != 5000 {
+		t.Errorf("the fills of the repeated order are %+v, want two, that at 5000 first", o.Fills)
 	}
 	if got, _ := s.seen(); !slices.Equal(got[2:], []string{"GET /v1/portfolio/orders?client_order_id=1", "GET /v1/portfolio/fills?order_id=9"}) {
 		t.Errorf("lookups: %v", got)
@@ -180,8 +183,14 @@ func TestRepeatFindsTheFirst(t *testing.T) {
 	list := strings.TrimSuffix(strings.TrimPrefix(string(twice), `{"results":`), "}")
 	_, c = scripted(t, []string{"sequencing_timeout", list, row(`"9"`, "resting", ""), fills}, RepeatPlacements())
 	out, err := c.PlaceOrders(context.Background(), []schemas.PlaceOrder{limit(1, "yes", 5000, 3), limit(2, "yes", 5000, 3)})
-	if err != nil || len(out) != 2 || out[0].Outcome == nil || out[0].OrderID != 9 || out[1].Error.Code != "bad_qty" {
-		t.Errorf("%+v, %v", out, err)
+	if err != nil || len(out) != 2 {
+		t.Fatalf("the repeated batch is %+v, %v, want two results", out, err)
+	}
+	if out[0].Outcome == nil || out[0].OrderID != 9 {
+		t.Errorf("the first result is %+v, want order 9", out[0])
+	}
+	if out[1].Error == nil || out[1].Error.Code != "bad_qty" {
+		t.Errorf("the second result is %+v, want bad_qty", out[1])
 	}
 	open, _ := schemas.Append(nil, schemas.PlaceResults{Results: []schemas.PlaceResult{{Error: schemas.Ptr(schemas.ErrorOf("sequencing_timeout"))}, {Error: schemas.Ptr(schemas.ErrorOf("sequencing_timeout"))}}})
 	list = strings.TrimSuffix(strings.TrimPrefix(string(open), `{"results":`), "}")
@@ -217,8 +226,11 @@ func TestReplaceWithALostAnswer(t *testing.T) {
 		return s, r, err
 	}
 	s, r, err := replace("lost", codeDuplicateID, found, none, old)
-	if err != nil || r.OrderID != 9 || r.Seq != 9 || r.RestingQty != 5 || r.Replaced != (schemas.Replaced{OrderID: 4, CanceledQty: 7}) {
-		t.Errorf("%+v, %v", r, err)
+	if err != nil || r.OrderID != 9 || r.Seq != 9 || r.RestingQty != 5 {
+		t.Errorf("the repeated replace is %+v, %v, want order 9 of seq 9 with 5 resting", r, err)
+	}
+	if want := (schemas.Replaced{OrderID: 4, CanceledQty: 7}); r.Replaced != want {
+		t.Errorf("the old order is %+v, want %+v", r.Replaced, want)
 	}
 	got, bodies := s.seen()
 	const target = "POST /v1/portfolio/orders/4/replace"
@@ -242,7 +254,7 @@ func TestSignsWhatIsSent(t *testing.T) {
 	s, c := scripted(t, []string{"{}", "{}", "{}", "{}"})
 	for _, target := range []string{"/v1/markets?status=trading,frozen&x=%C3%A9", "/v1//time?", "/v1/x/../time", "/v1/a b?q=é"} {
 		if status, _, _, err := c.Call(context.Background(), "GET", target, nil); err != nil || status != 200 {
-			t.Errorf("%s: %d, %v", target, status, err)
+			t.Errorf("GET %s: %d, %v, want 200", target, status, err)
 		}
 	}
 	if got, _ := s.seen(); got[1] != "GET /v1//time?" || got[2] != "GET /v1/x/../time" {
@@ -254,17 +266,26 @@ func TestErrorFields(t *testing.T) {
 	_, c := scripted(t, []string{"rate_limited", "insufficient_balance"})
 	_, err := c.Balance(context.Background())
 	var e *Error
-	if !errors.As(err, &e) || e.Status != 429 || e.RetryAfter() != 5*time.Millisecond || e.RequestID != "r-1" || e.Retry() != schemas.Safe {
-		t.Errorf("%+v", e)
+	if !errors.As(err, &e) {
+		t.Fatalf("the rate limit is %v, want an Error", err)
+	}
+	if e.Status != 429 || e.RequestID != "r-1" {
+		t.Errorf("the rate limit is %+v, want 429 of request r-1", e)
+	}
+	if e.RetryAfter() != 5*time.Millisecond || e.Retry() != schemas.Safe {
+		t.Errorf("the rate limit may be repeated after %v, %v, want 5 ms, %v", e.RetryAfter(), e.Retry(), schemas.Safe)
 	}
 	_, err = c.Balance(context.Background())
-	if !errors.As(err, &e) || *e.Num != 257 || e.Origin != schemas.OriginCore || e.Retry() != schemas.Never || !strings.Contains(err.Error(), "GET /v1/portfolio/balance") {
-		t.Errorf("%+v, %v", e, err)
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "GET /v1/portfolio/balance") {
+		t.Fatalf("the rejection is %v, want an Error that names the route", err)
+	}
+	if *e.Num != 257 || e.Origin != schemas.OriginCore || e.Retry() != schemas.Never {
+		t.Errorf("the rejection is %+v, want number 257 of the core, never to repeat", e)
 	}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) }))
 	defer proxy.Close()
 	if _, err = New(proxy.URL, "k", nil, MaxAttempts(1)).Balance(context.Background()); !errors.As(err, &e) || e.Status != 502 || e.Code != "" || !MayBeDone(err) {
-		t.Errorf("%v", err)
+		t.Errorf("a proxy's 502: %v, want no code, and that it may be done", err)
 	}
 	proxy.Close()
 	if _, err = New(proxy.URL, "k", nil, MaxAttempts(1)).Cancel(context.Background(), 1); err == nil || MayBeDone(err) {

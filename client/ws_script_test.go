@@ -262,7 +262,7 @@ func TestHandshakeRefused(t *testing.T) {
 	}
 	got, _ := s.seen()
 	if want := slices.Repeat([]string{"GET " + streamPath}, 5); !slices.Equal(got, want) {
-		t.Errorf("%v", got)
+		t.Errorf("the venue gets %v, want %v", got, want)
 	}
 	if len(f.disconnects) != 4 || f.Disconnects() != 0 {
 		t.Errorf("%d attempts failed, %d connections ended", len(f.disconnects), f.Disconnects())

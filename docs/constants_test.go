@@ -78,7 +78,7 @@ func (p *program) check(dir string) *checked {
 	c.pkg, err = conf.Check("duplex/"+dir, p.fset, c.files, c.info)
 	var soft types.Error
 	if c.pkg == nil || err != nil && !errors.As(err, &soft) {
-		p.t.Fatalf("%s: %v", dir, err)
+		p.t.Fatalf("%s fails to type-check: %v", dir, err)
 	}
 	return c
 }

@@ -172,7 +172,7 @@ func TestExamples(t *testing.T) {
 			used[b.name] += len(b.lines)
 			want, err := check(b)
 			if err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: a block of examples fails: %v", name, err)
 				continue
 			}
 			for j, line := range want {

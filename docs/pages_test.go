@@ -245,7 +245,7 @@ func checkProof(t *testing.T, rule, one string) {
 	}
 	b, err := os.ReadFile(filepath.Join("..", m[3]))
 	if err != nil {
-		t.Errorf("%s: %v", rule, err)
+		t.Errorf("the test of rule %s cannot be read: %v", rule, err)
 		return
 	}
 	if !bytes.Contains(b, []byte("\nfunc "+m[1]+"(")) {
@@ -298,7 +298,7 @@ func TestPages(t *testing.T) {
 	}
 	for _, name := range docs.Pages {
 		if p, err := docs.Render(name); err != nil || p.Title == "" || len(p.HTML) == 0 {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want a title and HTML", name, err)
 		}
 	}
 	if _, err := docs.Render("rules/nothing.md"); err == nil {

@@ -87,7 +87,7 @@ func TestMandateErrors(t *testing.T) {
 		e := MandateError(v)
 		b, err := json.Marshal(e)
 		if err != nil || e.HTTP() != 403 || *e.Num != 272 || !reflect.DeepEqual(map[string]string(*e.Details), want) {
-			t.Errorf("%s, %v", b, err)
+			t.Errorf("rule %v: %s, %v, want 403, number 272 and the details %v", rule, b, err, want)
 		}
 	}
 	over := core.Violation{Limit: 3, Used: 8}

@@ -26,12 +26,12 @@ func TestCursor(t *testing.T) {
 		"another market":  BindCursor(1, "/v1/portfolio/orders", 7, ListTrades{MarketID: 1}),
 	} {
 		if f := DecodeCursor(bound, c, &x, &y); f == nil || f.Code != "bad_cursor" {
-			t.Errorf("%s: %v", name, f)
+			t.Errorf("a cursor used for %s: %v, want bad_cursor", name, f)
 		}
 	}
 	for _, bad := range []string{"", "x", "!!", c + "A", c[1:], c[:len(c)-1], c + "\n", c + "=", EncodeCursor(b, 1), EncodeCursor(b, 1, 2, 3)} {
 		if f := DecodeCursor(b, bad, &x, &y); f == nil || f.Code != "bad_cursor" {
-			t.Errorf("%q: %v", bad, f)
+			t.Errorf("cursor %q: %v, want bad_cursor", bad, f)
 		}
 	}
 }

@@ -335,14 +335,14 @@ func TestFaultShowsTheValue(t *testing.T) {
 		var o PlaceOrder
 		f := Decode([]byte(with(limitBuy, name, value[0])), &o)
 		if f == nil || f.Field != name || f.Got != value[1] {
-			t.Errorf("%s: %s: %+v", name, value[0], f)
+			t.Errorf("%s as %s: %+v, want this field and got %s", name, value[0], f, value[1])
 		}
 	}
 	for body, want := range map[string]string{
 		`{"after_seq":"1","market_ids":[1,0]}`: `0`, `{"after_seq":"1","kinds":["x"]}`: `"x"`, `{"after_seq":"1","market_ids":1}`: `1`,
 	} {
 		if f := DecodeArguments([]byte(body), new(WaitForEvent)); f == nil || f.Got != want {
-			t.Errorf("%s: %+v", body, f)
+			t.Errorf("%s: %+v, want got %s", body, f, want)
 		}
 	}
 	var o PlaceOrder
@@ -436,8 +436,10 @@ func TestUnknownFieldNamesTheIntendedOne(t *testing.T) {
 		{&ListOrders{}, `{"state":"resting"}`, "status", `"resting"`},
 	} {
 		f := DecodeArguments([]byte(c.body), c.into)
-		if f == nil || f.Code != "unknown_field" || f.Instead != c.want || f.Got != c.fact || c.want != "" && !strings.HasPrefix(f.Limit, "use "+c.want+", ") {
-			t.Errorf("%T %s: %+v", c.into, c.body, f)
+		if f == nil || f.Code != "unknown_field" || f.Instead != c.want || f.Got != c.fact {
+			t.Errorf("%T %s: %+v, want unknown_field, %q in its place, and got %s", c.into, c.body, f, c.want, c.fact)
+		} else if c.want != "" && !strings.HasPrefix(f.Limit, "use "+c.want+", ") {
+			t.Errorf("%T %s: the limit is %q, want to use %s", c.into, c.body, f.Limit, c.want)
 		}
 	}
 }
@@ -678,13 +680,13 @@ func FuzzDecode(f *testing.F) {
 			into := reflect.New(typ).Interface()
 			if f := DecodeArguments(body, into); f != nil {
 				if !IsErrorCode(f.Code) || f.Code == "internal" {
-					t.Fatalf("%s: %q: %v", typ, body, f)
+					t.Fatalf("%s from %q: %v, want a code of the table other than internal", typ, body, f)
 				}
 				continue
 			}
 			text, err := Append(nil, into)
 			if err != nil {
-				t.Fatalf("%s: %v", typ, err)
+				t.Fatalf("a decoded %s does not encode: %v", typ, err)
 			}
 			again := reflect.New(typ).Interface()
 			if f := DecodeArguments(text, again); f != nil || !same(into, again) {

@@ -41,7 +41,7 @@ func TestAppendResponses(t *testing.T) {
 		}
 	}
 	if b, err := Append([]byte("x"), Key{Label: "\xff"}); err == nil || string(b) != "x" {
-		t.Errorf("%q %v", b, err)
+		t.Errorf("a label that is not UTF-8: %q %v, want an error and nothing appended", b, err)
 	}
 }
 
@@ -53,8 +53,11 @@ func TestResultsReadBack(t *testing.T) {
 	if err := json.Unmarshal(raw, &back); err != nil {
 		t.Fatal(err)
 	}
-	if back[0].Error != nil || back[0].OrderID != 3 || back[1].Outcome != nil || back[1].Error.Code != "bad_qty" || *back[1].Error.Num != 261 {
-		t.Errorf("%s", raw)
+	if back[0].Error != nil || back[0].OrderID != 3 {
+		t.Errorf("%s reads back as %+v, want order 3 first", raw, back[0])
+	}
+	if e := back[1].Error; back[1].Outcome != nil || e.Code != "bad_qty" || *e.Num != 261 {
+		t.Errorf("%s reads back as %+v, want bad_qty with number 261 second", raw, back[1])
 	}
 }
 
@@ -70,11 +73,11 @@ func TestHandwrittenEncodersAgree(t *testing.T) {
 		o := Outcome{u64.Draw(t, "id"), u64.Draw(t, "cid"), word.Draw(t, "status"), u64.Draw(t, "seq"), rapid.Int64().Draw(t, "filled"),
 			rapid.Int64().Draw(t, "rest"), rapid.SliceOfN(fill, 0, 3).Draw(t, "fills"), u64.Draw(t, "fee"), USD(rapid.Uint64().Draw(t, "dollars")), rapid.SampledFrom([]int64{0, 5300}).Draw(t, "worst tick"), word.Draw(t, "reason"), ahead.Draw(t, "ahead")}
 		if want, err := Append(nil, o); err != nil || string(o.Append(nil)) != string(want) {
-			t.Fatalf("%s\n%s %v", o.Append(nil), want, err)
+			t.Fatalf("the encoder of Outcome appends\n%s\nwant\n%s, %v", o.Append(nil), want, err)
 		}
 		b := Balance{u64.Draw(t, "cash"), u64.Draw(t, "reserved"), AsOf{u64.Draw(t, "seen")}}
 		if want, err := Append(nil, b); err != nil || string(b.Append(nil)) != string(want) {
-			t.Fatalf("%s\n%s %v", b.Append(nil), want, err)
+			t.Fatalf("the encoder of Balance appends\n%s\nwant\n%s, %v", b.Append(nil), want, err)
 		}
 		row := rapid.Custom(func(t *rapid.T) (o Order) {
 			o = Order{ClientOrderID: u64.Draw(t, "cid"), MarketID: rapid.Uint32().Draw(t, "market"), Generation: rapid.Uint32().Draw(t, "generation"),
@@ -111,7 +114,7 @@ func TestHandwrittenEncodersAgree(t *testing.T) {
 			&Replacement{o, Replaced{u64.Draw(t, "old"), rapid.Int64().Draw(t, "canceled")}},
 		} {
 			if want, err := Append(nil, v); err != nil || string(v.Append([]byte("x"))) != "x"+string(want) {
-				t.Fatalf("%s\n%s %v", v.Append(nil), want, err)
+				t.Fatalf("the encoder of %T appends\n%s\nwant\n%s, %v", v, v.Append(nil), want, err)
 			}
 		}
 	})

@@ -107,26 +107,26 @@ func TestErrorBody(t *testing.T) {
 func TestToolError(t *testing.T) {
 	r := ToolErrorOf(ErrorOf("sequencing_timeout"))
 	if r.Outcome != "unknown" || r.Retryable {
-		t.Errorf("%+v", r)
+		t.Errorf("sequencing_timeout: %+v, want the outcome unknown, not retryable", r)
 	}
 	r = ToolErrorOf(RateLimited(5))
 	if r.Outcome != "not_done" || !r.Retryable || *r.RetryAfterMs != 5 {
-		t.Errorf("%+v", r)
+		t.Errorf("a rate limit of 5 ms: %+v, want not_done and retryable after 5 ms", r)
 	}
 	r = ToolErrorOfFault(Decode([]byte(`{"timeout_ms":1}`), &ArmDeadman{}))
 	if text, err := Append(nil, &r); err != nil || !strings.Contains(string(text), `"got":1,`) {
-		t.Errorf("%s %v", text, err)
+		t.Errorf("the error of a wrong timeout_ms: %s %v, want got as the number 1", text, err)
 	}
 	if r.Field != "timeout_ms" || string(r.Got) != "1" || r.Limit != "an integer from 1000 to 60000" {
-		t.Errorf("%+v", r)
+		t.Errorf("the error of a wrong timeout_ms: %+v, want its field, value and limit", r)
 	}
 	var o PlaceOrder
 	r = ToolErrorOfFault(Decode([]byte(`{"price":4700}`), &o))
 	if !strings.HasPrefix(r.Hint, "No field price: use tick, an integer from 1 to 9999. ") || !strings.Contains(r.Hint, "4700 = 47 cents") || strings.Contains(r.Hint, "Leave it out") {
-		t.Errorf("%s", r.Hint)
+		t.Errorf("the hint of the field price: %s, want tick, and how cents become ticks", r.Hint)
 	}
 	if r := ToolErrorOfFault(Decode([]byte(`{"foo":1}`), &o)); !strings.Contains(r.Hint, "Leave it out") {
-		t.Errorf("%s", r.Hint)
+		t.Errorf("the hint of the field foo: %s, want to leave it out", r.Hint)
 	}
 }
 

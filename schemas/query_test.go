@@ -158,16 +158,16 @@ func TestTargetAndBody(t *testing.T) {
 	}
 	var back ListOrders
 	if f := DecodeQuery(target[strings.Index(target, "?")+1:], &back); f != nil || !reflect.DeepEqual(in, back) {
-		t.Errorf("%v %+v", f, back)
+		t.Errorf("the target reads back as %+[2]v, %[1]v, want %+[3]v", f, back, in)
 	}
 	d := DecreaseOrder{OrderID: 12, ReduceTo: Ptr(Int(0))}
 	target, _ = Target("/v1/portfolio/orders/{order_id}/decrease", d)
 	body, err := Body(d)
 	if target != "/v1/portfolio/orders/12/decrease" || string(body) != `{"reduce_to":0}` || err != nil {
-		t.Errorf("%s %s %v", target, body, err)
+		t.Errorf("a decrease is sent to %s with %s, %v, want order 12 and reduce_to 0", target, body, err)
 	}
 	if body, _ := Body(CancelAll{MarketID: 1}); body != nil {
-		t.Errorf("%s", body)
+		t.Errorf("a cancel of all in a market has the body %s, want none", body)
 	}
 }
 
@@ -177,7 +177,7 @@ func FuzzDecodeQuery(f *testing.F) {
 		var in, back ListOrders
 		if f := DecodeQuery(query, &in); f != nil {
 			if !IsErrorCode(f.Code) || f.Code == "internal" {
-				t.Fatalf("%q: %v", query, f)
+				t.Fatalf("query %q: %v, want a code of the table other than internal", query, f)
 			}
 			return
 		}

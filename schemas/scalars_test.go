@@ -20,7 +20,7 @@ func TestU64(t *testing.T) {
 		var u U64
 		err := json.Unmarshal([]byte(c.json), &u)
 		if (err == nil) != c.ok || uint64(u) != c.want {
-			t.Errorf("%s: %d %v", c.json, u, err)
+			t.Errorf("%s as U64: %d %v, want %d, valid %t", c.json, u, err, c.want, c.ok)
 		}
 	}
 	if U64(math.MaxUint64).Int64() != math.MaxInt64 || U64(5).Int64() != 5 {
@@ -42,7 +42,7 @@ func TestInt(t *testing.T) {
 		var i Int
 		err := json.Unmarshal([]byte(c.json), &i)
 		if (err == nil) != c.ok || int64(i) != c.want {
-			t.Errorf("%s: %d %v", c.json, i, err)
+			t.Errorf("%s as Int: %d %v, want %d, valid %t", c.json, i, err, c.want, c.ok)
 		}
 	}
 	if Int(65537).MarketID() != 65537 || Int(-1).MarketID() != 0 || Int(U32Max).MarketID() != U32Max || Int(U32Max+2).MarketID() != 0 {
@@ -76,25 +76,25 @@ func TestDecimalStrings(t *testing.T) {
 		text, err := Decimal(n).MarshalText()
 		var back Decimal
 		if err != nil || string(text) != want || back.UnmarshalText(text) != nil || back != Decimal(n) {
-			t.Errorf("%d: %s %d %v", n, text, back, err)
+			t.Errorf("Decimal %d: %s, read back as %d, %v, want %s", n, text, back, err, want)
 		}
 	}
 	for n, want := range map[uint64]string{0: "0.00", 1: "0.0001", 605: "0.0605", 600: "0.06", 10_000: "1.00", 123_450: "12.345", 1<<64 - 1: "1844674407370955.1615"} {
 		text, err := USD(n).MarshalText()
 		var back USD
 		if err != nil || string(text) != want || back.UnmarshalText(text) != nil || back != USD(n) {
-			t.Errorf("%d: %s %d %v", n, text, back, err)
+			t.Errorf("USD %d: %s, read back as %d, %v, want %s", n, text, back, err, want)
 		}
 	}
 	for n, want := range map[int64]string{0: "0.00", 605: "0.0605", -605: "-0.0605", -10_000: "-1.00", math.MaxInt64: "922337203685477.5807"} {
 		text, err := SignedUSD(n).MarshalText()
 		var back SignedUSD
 		if err != nil || string(text) != want || back.UnmarshalText(text) != nil || back != SignedUSD(n) {
-			t.Errorf("%d: %s %d %v", n, text, back, err)
+			t.Errorf("SignedUSD %d: %s, read back as %d, %v, want %s", n, text, back, err, want)
 		}
 	}
 	if text, _ := SignedUSD(math.MinInt64).MarshalText(); string(text) != "-922337203685477.5808" {
-		t.Errorf("%s", text)
+		t.Errorf("the least SignedUSD is %s, want -922337203685477.5808", text)
 	}
 	for _, bad := range []string{"", "-", "--1.00", "1.00001", "922337203685477.5808"} {
 		if err := new(SignedUSD).UnmarshalText([]byte(bad)); err == nil {

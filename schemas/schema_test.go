@@ -32,7 +32,7 @@ func TestSchemasOfRequests(t *testing.T) {
 		"max_cost": "string", "post_only": "boolean", "side": "string", "group_id": "integer"} {
 		p := s.Properties[name]
 		if p == nil || p.Type != want || p.Nullable {
-			t.Errorf("%s: %+v", name, p)
+			t.Errorf("the schema of %s: %+v, want %s, not nullable", name, p, want)
 		}
 	}
 	if got := strings.Join(s.Required, " "); got != "client_order_id market_id side outcome qty" {
@@ -57,7 +57,7 @@ func TestSchemasOfResponses(t *testing.T) {
 		"OrderList.orders": false, "Outcome.fills": false, "Outcome.reason": false, "Orderbook.yes": false} {
 		typ, name, _ := strings.Cut(at, ".")
 		if p := reg.Map()[typ].Properties[name]; p == nil || p.Nullable != nullable {
-			t.Errorf("%s: %+v", at, p)
+			t.Errorf("the schema of %s: %+v, want nullable: %t", at, p, nullable)
 		}
 	}
 }

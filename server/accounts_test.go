@@ -59,7 +59,7 @@ func TestAgentsComeBack(t *testing.T) {
 			}
 		})
 		if _, err := v.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err != nil || k.AccountToken != "" {
-			t.Errorf("%+v: %v", k, err)
+			t.Errorf("the balance by key %+v: %v, want no error, and no account token in the key", k, err)
 		}
 	})
 	again := start(func(v *servertest.Venue) {

@@ -256,7 +256,7 @@ func TestFundingPort(t *testing.T) {
 		s.status, s.answer = c.status, c.answer
 		s.mu.Unlock()
 		if a, w := ask(); !strings.Contains(a, c.address) || !strings.Contains(w, c.accept) {
-			t.Errorf("%d %s: %s, %s", c.status, c.answer, a, w)
+			t.Errorf("the port answers %d %s: the address gets %s, want %q, the withdrawal %s, want %q", c.status, c.answer, a, c.address, w, c.accept)
 		}
 	}
 	s.Close()
@@ -275,12 +275,12 @@ func TestFundingOptions(t *testing.T) {
 	} {
 		_, err := server.Open(t.Context(), o)
 		if e, ok := err.(*server.OptionError); !ok || e.Option != name {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("Open with a bad %s: %v, want an OptionError that names it", name, err)
 		}
 	}
 	for text, ok := range map[string]bool{"whsec_" + base64.StdEncoding.EncodeToString(fundingSecret): true, "whsec_MTIz": false, "whsec_": false, base64.StdEncoding.EncodeToString(fundingSecret): false, "whsec_%": false} {
 		if _, err := funding.ParseSecret(text); (err == nil) != ok {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("ParseSecret(%q): %v, want valid: %t", text, err, ok)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func askOperator(t *testing.T, v *servertest.Venue, method, path, body string) s
 	t.Helper()
 	status, _, got := request(t, method, v.AdminURL()+path, body, "Authorization", "Bearer "+v.OperatorToken(), "Content-Type", "application/json")
 	if status != http.StatusOK {
-		t.Fatalf("%s %s: %d %s", method, path, status, got)
+		t.Fatalf("%s %s as the operator: %d %s, want 200", method, path, status, got)
 	}
 	return got
 }

@@ -30,7 +30,7 @@ func logLines(t *testing.T, text string) (list []map[string]any) {
 	for line := range strings.Lines(text) {
 		var r map[string]any
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatalf("%s: %v", line, err)
+			t.Fatalf("the log line %q is not JSON: %v", line, err)
 		}
 		list = append(list, r)
 	}

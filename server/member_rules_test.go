@@ -67,7 +67,7 @@ func refusedRules(t *testing.T, o server.Options, setting string) {
 	}
 	wrong := (*cluster.SettingError)(nil)
 	if option := (*server.OptionError)(nil); !errors.As(err, &option) || !errors.As(err, &wrong) || wrong.Setting != setting {
-		t.Errorf("%s: %v", setting, err)
+		t.Errorf("a start with another %s: %v, want an error of this setting", setting, err)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestFlagsChangeNoRulesOfACluster(t *testing.T) {
 	o := oneMember(t, dir)
 	o.Limits[core.BTC] = feed.Limit{MinSources: 2}
 	if r := openAndClose(t, o); r.DisputeNs != int64(7*time.Second) || r.MinSources[core.BTC] != 2 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("the rules of the new member: %+v, want a dispute window of 7 s and 2 sources for BTC", r)
 	}
 	other := o
 	other.Limits[core.BTC] = feed.Limit{MinSources: 3}
@@ -87,7 +87,7 @@ func TestFlagsChangeNoRulesOfACluster(t *testing.T) {
 	other.DisputeWindow = 8 * time.Second
 	refusedRules(t, other, cluster.SettingDispute)
 	if r := openAndClose(t, o); r.DisputeNs != int64(7*time.Second) || r.MinSources[core.BTC] != 2 {
-		t.Errorf("%+v", r)
+		t.Errorf("the rules after the refused starts: %+v, want a dispute window of 7 s and 2 sources for BTC", r)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestFlagsChangeNoRulesOfAJournal(t *testing.T) {
 		t.Error("etcd has started: ", err)
 	}
 	if r := openAndClose(t, o); r.DisputeNs != int64(7*time.Second) {
-		t.Errorf("%+v", r)
+		t.Errorf("the rules of the journal: %+v, want its dispute window of 7 s", r)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestPortsBetweenNodesDiffer(t *testing.T) {
 		}
 		err := server.CheckPorts(&o)
 		if wrong := (*server.OptionError)(nil); (err == nil) != test.good || err != nil && (!errors.As(err, &wrong) || wrong.Option != "Cluster") {
-			t.Errorf("%+v: %v", test, err)
+			t.Errorf("ports %+v: %v, want an error of Cluster unless good", test, err)
 		}
 	}
 	if server.CheckPorts(&server.Options{API: ":7001", Follow: &cluster.FollowerOptions{Listen: "127.0.0.1:7001"}}) == nil {
@@ -196,7 +196,7 @@ func TestSignUpOfACluster(t *testing.T) {
 	o.SignUp, o.AccountRate = portal.SignUpOpen, new(int64(0))
 	v, err := server.Open(t.Context(), o)
 	if option := (*server.OptionError)(nil); !errors.As(err, &option) || option.Option != "AccountRate" {
-		t.Errorf("%v", err)
+		t.Errorf("an account rate of 0 with the sign-up open: %v, want an error of AccountRate", err)
 		v.Close(t.Context())
 	}
 }
@@ -223,7 +223,7 @@ func TestUnfundedOnAMember(t *testing.T) {
 		}
 		place := &schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Tick: new(schemas.Int(5000)), Qty: 10}
 		if _, err := tools.PlaceOrder.Do(t.Context(), v.Gate().Venue, tools.Caller{User: 1}, place); !errors.Is(err, core.UnknownMarket) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: an order without money: %v, want unknown_market", name, err)
 		}
 		if got, want := rows(), map[string]int{"member": 1}[name]; got != want {
 			t.Errorf("%s: %d rows, want %d", name, got, want)

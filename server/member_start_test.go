@@ -62,7 +62,7 @@ func TestDamagedIdentityIsFinal(t *testing.T) {
 		}
 		_, err := server.Open(t.Context(), o)
 		if !errors.Is(err, engine.ErrDamaged) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("the damaged identity of a %s: %v, want ErrDamaged", name, err)
 		}
 	}
 }

@@ -151,7 +151,7 @@ func TestNodeBehind(t *testing.T) {
 		_, _, body := request(t, "GET", m.AdminURL()+"/readyz", "")
 		inReasons := strings.Contains(body, `"reasons":["`+test.state.String()+`"`)
 		if !strings.Contains(body, `"state":"`+test.state.String()+`"`) || inReasons != (test.state != engine.Serving) {
-			t.Errorf("%v: %s", test.state, body)
+			t.Errorf("/readyz in state %v: %s, want this state, with a reason unless serving", test.state, body)
 		}
 		_, _, page := request(t, "GET", m.AdminURL()+"/metrics", "", "Authorization", "Bearer "+operatorToken)
 		for s := range engine.States {
@@ -204,7 +204,7 @@ func TestStatesAreDocumented(t *testing.T) {
 	}
 	want := []string{"serving", "disk_full", "clock_off", "suspect", "behind", "isolated", "joining", "draining", "damaged", "diverged"}
 	if !slices.Equal(names, want) {
-		t.Errorf("%v", names)
+		t.Errorf("the states are %v, want %v", names, want)
 	}
 }
 

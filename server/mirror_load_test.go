@@ -44,7 +44,7 @@ func readPage(t *testing.T, c *client.Client, target string, behind *atomic.Int6
 			continue // the clock moved on past the window of the signature while the request was on its way, once or often
 		}
 		if status != 200 {
-			t.Errorf("%s: %d %s", target, status, body)
+			t.Errorf("GET %s: %d %s, want 200", target, status, body)
 			return nil, "", 0
 		}
 		var page map[string]json.RawMessage

@@ -51,7 +51,7 @@ func TestCursorsOfAnotherVenue(t *testing.T) {
 	} {
 		status, _, body, err := v.Client("alice").Call(t.Context(), "GET", list+"?limit=1", nil)
 		if err != nil || status != 200 {
-			t.Fatalf("%s: %d %s %v", list, status, body, err)
+			t.Fatalf("the first page of %s: %d %s %v, want 200", list, status, body, err)
 		}
 		if c := member(string(body), "cursor"); c != "" {
 			cursors[list] = c
@@ -65,7 +65,7 @@ func TestCursorsOfAnotherVenue(t *testing.T) {
 		for list, c := range cursors {
 			_, _, body, err := v.Client("alice").Call(t.Context(), "GET", list+"?limit=1&cursor="+c, nil)
 			if err != nil || !strings.Contains(string(body), want) {
-				t.Errorf("%s: %s %v", list, body, err)
+				t.Errorf("the second page of %s: %s %v, want %q", list, body, err, want)
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func TestListsBeyondMemory(t *testing.T) {
 				target := "/v1/portfolio/orders/" + member(row, "order_id")
 				status, _, body, err := v.Client(account).Call(t.Context(), "GET", target, nil)
 				if err != nil || status != 200 {
-					t.Fatalf("%s: %d %s %v", target, status, body, err)
+					t.Fatalf("GET %s: %d %s %v, want 200", target, status, body, err)
 				}
 				out[target] = []string{asOfSeq.ReplaceAllString(string(body), "")}
 			}
@@ -185,7 +185,7 @@ func TestDeepPagesCostTokens(t *testing.T) {
 	v.Advance(time.Minute)
 	var retention schemas.Retention
 	if err := json.Unmarshal(get("/v1/exchange/retention", `"history":{"since_seq":"0","as_of_seq":"`), &retention); err != nil || retention.History == nil || retention.History.AsOfSeq == 0 || retention.FillCap != 2 {
-		t.Errorf("%+v %v", retention, err)
+		t.Errorf("get_retention: %+v %v, want what the mirror has and a fill cap of 2", retention, err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestLiveRowsNeedNoMirror(t *testing.T) {
 		t.Helper()
 		status, _, body, err := alice.Call(t.Context(), "GET", target, nil)
 		if err != nil || status != 200 || !strings.Contains(string(body), want) {
-			t.Errorf("%s: %d %s %v", target, status, body, err)
+			t.Errorf("GET %s: %d %s %v, want 200 with %q", target, status, body, err, want)
 		}
 	}
 	v.WaitForMirror()
@@ -596,7 +596,7 @@ func readAll(t *testing.T, v *servertest.Venue, account, list string, size int) 
 	for {
 		status, _, body, err := c.Call(t.Context(), "GET", path+"?"+q.Encode(), nil)
 		if err != nil || status != 200 {
-			t.Fatalf("%s: %d %s %v", list, status, body, err)
+			t.Fatalf("a page of %s: %d %s %v, want 200", list, status, body, err)
 		}
 		page := rowsOf(t, body)
 		if rows = append(rows, page...); len(page) > size || len(page) == 0 && len(rows) > 0 {

@@ -41,7 +41,7 @@ func TestMirrorFollowsTheVenue(t *testing.T) {
 	}
 	status, err := mirror.ReadStatus(t.Context(), o)
 	if err != nil || status.At.Number == 0 || status.Since != 0 {
-		t.Errorf("%+v %v", status, err)
+		t.Errorf("the status of the mirror: %+v %v, want a number and everything since seq 0", status, err)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestOperatorsLost(t *testing.T) {
 	}
 	start(false, func(_ *servertest.Venue, add func(string, string) int) {
 		if a, b, c := add("vera", "viewer"), add("ann", "admin"), add("bob", "admin"); a != 201 || b != 201 || c != 403 {
-			t.Errorf("%d, %d, %d", a, b, c)
+			t.Errorf("the shared token adds a viewer, an admin, another admin: %d, %d, %d, want 201, 201, 403", a, b, c)
 		}
 	})
 	start(false, func(v *servertest.Venue, add func(string, string) int) {

@@ -47,7 +47,7 @@ func TestOptionErrors(t *testing.T) {
 		}
 		var option *server.OptionError
 		if !errors.As(err, &option) || option.Option != want {
-			t.Errorf("%s: %v", want, err)
+			t.Errorf("a bad %s: %v, want an OptionError that names it", want, err)
 		}
 		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("%s: the listener is open: %v", want, err)
@@ -82,7 +82,7 @@ func TestAccountRateOption(t *testing.T) {
 		v, err := server.Open(t.Context(), o)
 		if option := (*server.OptionError)(nil); x.bad {
 			if !errors.As(err, &option) || option.Option != "AccountRate" {
-				t.Errorf("%+v: %v", x, err)
+				t.Errorf("Open with %+v: %v, want an error of AccountRate", x, err)
 			}
 			continue
 		}

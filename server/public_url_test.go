@@ -31,7 +31,7 @@ func TestPublicURLs(t *testing.T) {
 	} {
 		status, header, body := request(t, "GET", v.PortalURL()+path, "")
 		if status != http.StatusOK {
-			t.Fatalf("%s: %d", path, status)
+			t.Fatalf("GET %s on the portal: %d, want 200", path, status)
 		}
 		for _, text := range want {
 			if !strings.Contains(body, text) {
@@ -65,7 +65,7 @@ func TestCheckPublicURL(t *testing.T) {
 		"ftp://venue.example": false, "https://u@venue.example": false, "https://venue.example?x": false, "https://:443": false,
 	} {
 		if err := server.CheckPublicURL(text); (err == nil) != valid {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("CheckPublicURL(%q): %v, want valid: %t", text, err, valid)
 		}
 	}
 }

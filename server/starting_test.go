@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,8 +94,11 @@ func TestListenersAnswerDuringTheStart(t *testing.T) {
 			Total       uint64
 		}
 	}
-	if err := json.Unmarshal([]byte(body), &ready); err != nil || status != 503 || !ready.Live || ready.Ready || len(ready.Reasons) != 1 || ready.Reasons[0] != "starting" {
-		t.Errorf("/readyz: %d %s %v", status, body, err)
+	if err := json.Unmarshal([]byte(body), &ready); err != nil || status != 503 {
+		t.Errorf("/readyz during the start: %d %s %v, want 503", status, body, err)
+	}
+	if !ready.Live || ready.Ready || !slices.Equal(ready.Reasons, []string{"starting"}) {
+		t.Errorf("/readyz during the start: %s, want live, not ready, and the reason starting", body)
 	}
 	if ready.Start.Phase != "proving the journal" || ready.Start.Unit != "bytes" || ready.Start.Total == 0 {
 		t.Errorf("progress %+v", ready.Start)
@@ -118,7 +122,7 @@ func TestListenersAnswerDuringTheStart(t *testing.T) {
 	} {
 		status, header, body := request(t, x.method, "http://"+x.url, x.body, x.header...)
 		if status != x.status || !strings.Contains(body, x.want) || len(header.Get("X-Request-Id")) != 24 || header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s %s: %d %v %s", x.method, x.url, status, header, body)
+			t.Errorf("%s %s during the start: %d %v %s, want %d JSON with %q and a request id", x.method, x.url, status, header, body, x.status, x.want)
 		}
 	}
 	// A screen that is open in a browser learns that the venue is starting.
@@ -155,7 +159,7 @@ func TestAStartCanBeStopped(t *testing.T) {
 		stop()
 		s.release()
 		if err := <-s.done; !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", phase, err)
+			t.Errorf("a start that is stopped in %s: %v, want context.Canceled", phase, err)
 		}
 		for _, at := range []string{s.api, s.portal, s.admin} {
 			l, err := net.Listen("tcp", at)
@@ -184,7 +188,7 @@ func TestProgressInTheLog(t *testing.T) {
 	at(50)
 	at(51)
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="venue starting" phase="replaying the journal" groups=50 of=200`) {
-		t.Errorf("%s", got)
+		t.Errorf("the log after two updates: %s, want one line, of group 50", got)
 	}
 	var last server.Progress
 	log.Reset()
@@ -192,7 +196,7 @@ func TestProgressInTheLog(t *testing.T) {
 	p.Elapse()
 	at(100)
 	if want := (server.Progress{Phase: engine.Replaying, Unit: "groups", Done: 100, Total: 200}); last != want || log.Len() > 0 {
-		t.Errorf("%+v, %s", last, &log)
+		t.Errorf("the options get %+v, want %+v, and the log has %q, want nothing", last, want, &log)
 	}
 	if p.End(nil, errors.New("damage")); !last.Ended || last.Done != 100 {
 		t.Errorf("at the end: %+v", last)
@@ -210,7 +214,7 @@ func TestNewestRevision(t *testing.T) {
 		defer v.Close()
 		v.Engine().Read(func(s *venue.Venue, _ *view.View) {
 			if got := s.Rules(); got.Revision != core.RevisionNewest || got.DisputeNs != 0 {
-				t.Errorf("%+v", got)
+				t.Errorf("the rules are %+v, want the newest revision and no dispute window", got)
 			}
 		})
 	}

@@ -273,7 +273,7 @@ func getOnce(send func(*http.Request) (*http.Response, error), url, protocol str
 	}
 	defer resp.Body.Close()
 	if _, err = io.Copy(io.Discard, resp.Body); err == nil && (resp.StatusCode != http.StatusOK || resp.Proto != protocol) {
-		err = fmt.Errorf("%s %s", resp.Proto, resp.Status)
+		err = fmt.Errorf("the response has %s %s, want %s 200", resp.Proto, resp.Status, protocol)
 	}
 	return err
 }
@@ -319,7 +319,7 @@ func TestTLSOptions(t *testing.T) {
 		err := startError(t, t.TempDir(), change)
 		var option *server.OptionError
 		if !errors.As(err, &option) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
+			t.Errorf("Open: %[2]v, want an OptionError with %[1]q", want, err)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestAccessSettings(t *testing.T) {
 		`trusted_proxies = ["10.0.0.1-10.0.0.255"]`: "trusted-proxies",
 	} {
 		if _, err := settings([]byte(text)); err == nil || !strings.Contains(err.Error(), flag) {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("the settings %s: %v, want an error that names --%s", text, err, flag)
 		}
 	}
 }

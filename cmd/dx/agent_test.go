@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -120,15 +121,19 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 		Profile string
 	}
 	if err != nil || json.Unmarshal([]byte(out), &made) != nil || made.Profile != profile {
-		t.Fatalf("%v: %s%s", err, out, errs)
+		t.Fatalf("dx agent create: %v: %s%s, want the profile %s", err, out, errs, profile)
 	}
 	got, err := cli.ReadProfile(profile)
-	if err != nil || got.APIKey != made.APIKey || got.UserID != made.UserID || got.Name != "private" || got.API != p.dev.API || got.WS != p.dev.WS || got.MCP != p.dev.MCP || fmt.Sprint(got.Scopes) != "[read trade]" {
-		t.Errorf("%+v: %v", got, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := schemas.Profile{API: p.dev.API, WS: p.dev.WS, MCP: p.dev.MCP, Name: "private", UserID: made.UserID, APIKey: made.APIKey, Secret: got.Secret, Scopes: []string{"read", "trade"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the profile is %+v, want %+v", got, want)
 	}
 	config, err := os.ReadFile(filepath.Join(home, ".claude.json"))
 	if err != nil || !strings.Contains(string(config), profile) {
-		t.Errorf("%v: %s", err, config)
+		t.Errorf("the config of Claude Code: %v: %s, want it to name %s", err, config, profile)
 	}
 	if strings.Contains(out+errs+string(config), got.Secret) {
 		t.Errorf("the secret is in\n%s%s%s", out, errs, config)
@@ -137,14 +142,14 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	with(t, p.account("trader").AccountToken, "DELETE", fmt.Sprintf("%s/agents/%d/keys/%s", p.dev.Portal, made.UserID, made.APIKey), "", nil)
 	expectCommand(t, 0, "Its key is in "+profile, "agent", "key", "private", "--scopes", "read")
 	if again, err := cli.ReadProfile(profile); err != nil || again.APIKey == got.APIKey || fmt.Sprint(again.Scopes) != "[read]" {
-		t.Errorf("%+v: %v", again, err)
+		t.Errorf("the profile after its key was revoked: %+v, %v, want a new key with scope read", again, err)
 	}
 	// Token and portal from the environment, as for a venue elsewhere.
 	t.Setenv("DX_DEV_FILE", filepath.Join(t.TempDir(), "dev.json"))
 	t.Setenv("DX_PORTAL_URL", p.dev.Portal)
 	t.Setenv("DX_ACCOUNT_TOKEN", p.account("trader").AccountToken)
 	if code, out, errs := runCommand("agent", "close", "private"); code != 0 || out != "private is closed.\n" {
-		t.Errorf("%d %s%s", code, out, errs)
+		t.Errorf("dx agent close: exit %d %s%s, want 0 and private is closed", code, out, errs)
 	}
 	t.Setenv("DX_ACCOUNT_TOKEN", "wrong")
 	expectCommand(t, 1, "unauthorized (401)", "agent", "list")

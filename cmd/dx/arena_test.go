@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -32,17 +33,23 @@ func TestArenaServe(t *testing.T) {
 	lines := bufio.NewReader(out)
 	line, err := lines.ReadString('\n')
 	if err != nil || !strings.Contains(line, "venue of seed 3: API http://127.0.0.1:") {
-		t.Fatalf("%q, %v; %v", line, err, <-ended)
+		t.Fatalf("the first line is %q, %v, want the venue of seed 3; serve ended with %v", line, err, <-ended)
 	}
 	go io.Copy(io.Discard, lines) //nolint:errcheck // the rest of what it prints
 	var f schemas.DevFile
 	b, err := os.ReadFile(keys)
-	if err != nil || json.Unmarshal(b, &f) != nil || len(f.Accounts) != 1 || f.Accounts[0].Name != "agent" || len(f.Accounts[0].Secret) != 2*schemas.SecretLen || f.MCP != f.API+"/v1/mcp" {
-		t.Errorf("%s, %v", b, err)
+	if err := errors.Join(err, json.Unmarshal(b, &f)); err != nil {
+		t.Fatalf("the dev file is %s, %v", b, err)
+	}
+	if len(f.Accounts) != 1 || f.Accounts[0].Name != "agent" || len(f.Accounts[0].Secret) != 2*schemas.SecretLen {
+		t.Errorf("the accounts are %+v, want agent alone, with a secret", f.Accounts)
+	}
+	if f.MCP != f.API+"/v1/mcp" {
+		t.Errorf("the agent lane is at %s, want %s/v1/mcp", f.MCP, f.API)
 	}
 	for path, want := range map[string]os.FileMode{keys: 0o600, filepath.Dir(keys): 0o700} {
 		if s, err := os.Stat(path); err != nil || s.Mode().Perm() != want {
-			t.Errorf("%s: %v, %v", path, s.Mode().Perm(), err)
+			t.Errorf("the mode of %s is %v, %v, want %v", path, s.Mode().Perm(), err, want)
 		}
 	}
 	stop()
@@ -71,7 +78,7 @@ func TestVerifyArena(t *testing.T) {
 	bundle := filepath.Join(dir, "1")
 	for at, want := range map[string]string{dir: "whole: 1 seeds", bundle: "whole: 1 bundles"} {
 		if out, err := verify(at); err != nil || !strings.Contains(out, want) {
-			t.Errorf("%s: %q, %v", at, out, err)
+			t.Errorf("dx verify %s: %q, %v, want %q", at, out, err, want)
 		}
 	}
 	path := filepath.Join(bundle, "trajectories", "random.jsonl")
@@ -85,7 +92,7 @@ func TestVerifyArena(t *testing.T) {
 	}
 	for _, at := range []string{dir, bundle} {
 		if out, err := verify(at); err == nil || out != "" || !strings.Contains(err.Error(), "random.jsonl was changed") {
-			t.Errorf("%s: %q, %v", at, out, err)
+			t.Errorf("dx verify %s after a change: %q, %v, want an error that names random.jsonl", at, out, err)
 		}
 	}
 }
@@ -109,7 +116,11 @@ func TestArenaFlags(t *testing.T) {
 	if err != nil || json.Unmarshal(b, &m) != nil {
 		t.Fatal(err)
 	}
-	if s := m.Settings; s.Rounds != 1 || s.Think != 0 || s.Noise != 0 || s.Series != "btc-60s" || s.Solo || !m.Reproducible {
-		t.Errorf("%s", b)
+	s := m.Settings
+	if s.Rounds != 1 || s.Series != "btc-60s" || !m.Reproducible {
+		t.Errorf("the manifest is %s, want one round of btc-60s, reproducible", b)
+	}
+	if s.Think != 0 || s.Noise != 0 || s.Solo {
+		t.Errorf("the settings are %+v, want no think time, no noise and no solo runs", s)
 	}
 }

@@ -82,7 +82,7 @@ func TestNothingWithoutAKey(t *testing.T) {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"} {
 			status, body := ask(t, method, p.dev.API+path)
 			if status != 401 {
-				t.Errorf("%s %s: %d %s", method, path, status, body)
+				t.Errorf("%s %s without a key: %d %s, want 401", method, path, status, body)
 			}
 			if method == "HEAD" || path == "/v1/mcp" { // HEAD has no body, and the agent lane responds in JSON-RPC
 				continue
@@ -91,7 +91,7 @@ func TestNothingWithoutAKey(t *testing.T) {
 				want = body
 			}
 			if body != want || !strings.Contains(body, `"code":"unauthorized"`) {
-				t.Errorf("%s %s: %s", method, path, body)
+				t.Errorf("%s %s without a key: %s, want the same unauthorized as everywhere: %s", method, path, body, want)
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func TestListenersRefuseEachOther(t *testing.T) {
 	} {
 		status, body := ask(t, c.method, c.base+c.path, c.header...)
 		if status != c.status || strings.Contains(body, a.Secret) || strings.Contains(body, p.dev.OperatorToken) {
-			t.Errorf("%s: %d %s", c.name, status, body)
+			t.Errorf("%s: %d %s, want %d without a secret", c.name, status, body, c.status)
 		}
 	}
 }

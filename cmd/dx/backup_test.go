@@ -72,7 +72,7 @@ func TestBackup(t *testing.T) {
 	defer r.Close()
 	servertest.CheckKey(t, r, k)
 	if b, err := r.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err != nil || b.Cash != 60_000 {
-		t.Errorf("%+v %v", b, err)
+		t.Errorf("the balance after the restore: %+v %v, want 60000 pips in cash", b, err)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestRestoreDrills(t *testing.T) {
 		v := servertest.OpenLive(t, dir, change)
 		defer v.Close()
 		if b, err := v.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err != nil || b.Cash != 30_000 {
-			t.Errorf("%+v %v", b, err)
+			t.Errorf("the balance after the restore: %+v %v, want 30000 pips in cash", b, err)
 		}
 	}
 
@@ -172,7 +172,7 @@ func TestRestoreDrills(t *testing.T) {
 		restored := filepath.Join(t.TempDir(), "data")
 		code, out, errs := runCommand("restore", to, "--data", restored)
 		if code != 1 || !strings.Contains(errs, "recovery.md#a-damaged-snapshot") {
-			t.Errorf("%d %s%s", code, out, errs)
+			t.Errorf("dx restore of a damaged snapshot: exit %d %s%s, want 1 and the drill of the manual", code, out, errs)
 		}
 		servertest.RemoveFile(t, filepath.Join(restored, "journal", journal.SnapshotDir, filepath.Base(list[0])))
 		expectCommand(t, 0, "", "verify", restored)
@@ -184,7 +184,7 @@ func TestRestoreDrills(t *testing.T) {
 		copied(t, "restore", to, "--data", restored)
 		code, _, errs := runCommand("serve", "--data", restored, "--oracle", "manual", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0")
 		if code == 0 || !strings.Contains(errs, "put the file back, or give the key in DX_MASTER_KEY") {
-			t.Errorf("%d %s", code, errs)
+			t.Errorf("dx serve without its master key: exit %d %s, want what to do", code, errs)
 		}
 		fresh, err := hex.DecodeString(strings.Repeat("5a", 32))
 		if err != nil {

@@ -57,7 +57,7 @@ func TestBench(t *testing.T) {
 	out, errs := longEnough(t, p, []string{"bench", "--conns", "2", "--json"}, func(out string) bool {
 		r = load.PlacementReport{}
 		if err := json.Unmarshal([]byte(out), &r); err != nil || r.Frames == nil {
-			t.Fatalf("%v: %s", err, out)
+			t.Fatalf("dx bench --json: %v: %s, want a report with frames", err, out)
 		}
 		f := r.Frames
 		return r.Orders > 0 && min(f.Idle.Book.Count, f.Idle.User.Count, f.HalfLoad.Book.Count, f.HalfLoad.User.Count) > 0
@@ -65,12 +65,21 @@ func TestBench(t *testing.T) {
 	if !regexp.MustCompile(`^(idle: \d+s of \S+, \d+ orders\n)+(load: \d+s of \S+, \d+ orders\n)+(half load: \d+s of \S+, \d+ orders timed\n)+$`).MatchString(errs) {
 		t.Errorf("progress %q", errs)
 	}
-	if r.Conns != 2 || r.Accounts != 2 || r.Batch != 1 || r.Seconds <= 0 || r.Orders == 0 || r.PerSecond == 0 || r.P50 == 0 || r.P99 < r.P50 || r.Frames == nil || r.Frames.HalfLoad.PerSecond == 0 || r.Frames.Idle.PerSecond != 0 {
-		t.Fatal(out)
+	if r.Conns != 2 || r.Accounts != 2 || r.Batch != 1 {
+		t.Fatalf("%d connections, %d accounts, batches of %d, want 2, 2 and 1: %s", r.Conns, r.Accounts, r.Batch, out)
+	}
+	if r.Seconds <= 0 || r.Orders == 0 || r.PerSecond == 0 {
+		t.Fatalf("%d orders in %v s, %v a second, want some: %s", r.Orders, r.Seconds, r.PerSecond, out)
+	}
+	if r.P50 == 0 || r.P99 < r.P50 {
+		t.Fatalf("p50 %v and p99 %v of a placement: %s", r.P50, r.P99, out)
+	}
+	if r.Frames == nil || r.Frames.HalfLoad.PerSecond == 0 || r.Frames.Idle.PerSecond != 0 {
+		t.Fatalf("want frames, and orders at half load alone: %s", out)
 	}
 	for _, f := range []load.FrameLatency{r.Frames.Idle.Book, r.Frames.Idle.User, r.Frames.HalfLoad.Book, r.Frames.HalfLoad.User} {
 		if f.Count == 0 || f.P99 < f.P50 {
-			t.Errorf("%+v", f)
+			t.Errorf("latency of frames: %+v, want a count and a p99 that is not below the p50", f)
 		}
 	}
 	for _, c := range []struct {
@@ -97,7 +106,7 @@ func TestBench(t *testing.T) {
 		if c.code == 0 {
 			out, _ := longEnough(t, p, strings.Fields(c.args), func(out string) bool { return strings.Contains(out, c.want) })
 			if !strings.Contains(out, c.want) || strings.Contains(c.args, "no-frames") && strings.Contains(out, "frames") {
-				t.Errorf("%s:\n%s", c.args, out)
+				t.Errorf("dx %s:\n%s\nwant %q, and no frames with --no-frames", c.args, out, c.want)
 			}
 			continue
 		}
@@ -122,15 +131,28 @@ func TestMixes(t *testing.T) {
 		out, _ := longEnough(t, p, args, func(out string) bool {
 			r = load.MixReport{}
 			if err := json.Unmarshal([]byte(out), &r); err != nil {
-				t.Fatalf("%s: %v: %s", name, err, out)
+				t.Fatalf("dx bench --mix %s: %v: %s", name, err, out)
 			}
 			return len(rejectedWith(r.Operations, "unknown_order", "invalid_decrease", "open_order_limit")) == 0 && (name == "read" || r.Commands.Count > 0) && (name == "cancel" || r.Reads.Count > 0) && heardAll(r.Readers)
 		})
-		if r.Mix != name || r.TargetRate != 0 || r.Conns != 4 || r.Accounts != 4 || r.Rounds < 1 || r.Series < 1 || r.Seconds < .25 {
-			t.Errorf("%s: %s", name, out)
+		if r.Mix != name || r.TargetRate != 0 {
+			t.Errorf("dx bench --mix %s: mix %s at a rate of %v, want this mix without a rate", name, r.Mix, r.TargetRate)
 		}
-		if x := r.All; len(r.Operations) == 0 || x.Count == 0 || x.PerSecond == 0 || x.P50 == 0 || x.Max < x.P999 || r.Commands.Count+r.Reads.Count != x.Count {
-			t.Errorf("%s: %s", name, out)
+		if r.Conns != 4 || r.Accounts != 4 || r.Rounds < 1 || r.Series < 1 {
+			t.Errorf("dx bench --mix %s: %d connections, %d accounts, %d rounds, %d series, want 4, 4, one or more of each", name, r.Conns, r.Accounts, r.Rounds, r.Series)
+		}
+		if r.Seconds < .25 {
+			t.Errorf("dx bench --mix %s: %v s, want a quarter of a second or more", name, r.Seconds)
+		}
+		x := r.All
+		if len(r.Operations) == 0 || x.Count == 0 || x.PerSecond == 0 {
+			t.Errorf("dx bench --mix %s has no operations: %s", name, out)
+		}
+		if x.P50 == 0 || x.Max < x.P999 {
+			t.Errorf("dx bench --mix %s: p50 %v, p999 %v, max %v", name, x.P50, x.P999, x.Max)
+		}
+		if n := r.Commands.Count + r.Reads.Count; n != x.Count {
+			t.Errorf("dx bench --mix %s: commands and reads are %d, all %d", name, n, x.Count)
 		}
 		if (name == "read") != (r.Commands.Count == 0) || (name == "cancel") != (r.Reads.Count == 0) {
 			t.Errorf("%s: %d commands, %d reads", name, r.Commands.Count, r.Reads.Count)
@@ -140,7 +162,7 @@ func TestMixes(t *testing.T) {
 			sums[x.Command] += x.Count
 		}
 		if bad := rejectedWith(r.Operations, "unknown_order", "invalid_decrease", "open_order_limit"); len(bad) > 0 {
-			t.Errorf("%s: %s", name, bad)
+			t.Errorf("dx bench --mix %s: rejected: %s", name, bad)
 		}
 		if sums[true] != r.Commands.Count || sums[false] != r.Reads.Count {
 			t.Errorf("%s: %v, but %d and %d", name, sums, r.Commands.Count, r.Reads.Count)
@@ -152,7 +174,7 @@ func TestMixes(t *testing.T) {
 			toReaders(t, r.Readers, 2, out)
 		default:
 			if r.Readers != nil {
-				t.Errorf("%s: %s", name, out)
+				t.Errorf("dx bench --mix %s reports readers, which it does not have: %s", name, out)
 			}
 		}
 	}
@@ -198,8 +220,11 @@ func heardAll(r *load.ReaderReport) bool {
 
 func toReaders(t *testing.T, r *load.ReaderReport, conns int, out string) {
 	t.Helper()
-	if r == nil || r.Conns != conns || r.Count == 0 || r.PerSecond == 0 || r.Gaps != 0 || len(r.Closes) > 0 {
-		t.Fatal(out)
+	if r == nil || r.Conns != conns || r.Count == 0 || r.PerSecond == 0 {
+		t.Fatalf("want frames to %d readers: %s", conns, out)
+	}
+	if r.Gaps != 0 || len(r.Closes) > 0 {
+		t.Fatalf("the readers have %d gaps and the closes %v: %s", r.Gaps, r.Closes, out)
 	}
 	by, sum := map[string]*load.FrameReport{}, int64(0)
 	for _, f := range r.Frames {
@@ -207,8 +232,18 @@ func toReaders(t *testing.T, r *load.ReaderReport, conns int, out string) {
 	}
 	for _, typ := range []string{"orderbook_delta", "trade", "user"} {
 		f := by[typ]
-		if f == nil || f.Timed == 0 || f.Timed > f.Count || f.P50 == 0 || f.P99 < f.P50 || f.P999 < f.P99 || f.Max < f.P999 || f.AnswerP99 < f.AnswerP50 || f.AnswerP50 >= f.P50 {
-			t.Errorf("%s: %+v", typ, f)
+		if f == nil {
+			t.Errorf("no %s frames: %s", typ, out)
+			continue
+		}
+		if f.Timed == 0 || f.Timed > f.Count {
+			t.Errorf("%d of %d %s frames are timed", f.Timed, f.Count, typ)
+		}
+		if f.P50 == 0 || !slices.IsSorted([]int64{f.P50, f.P99, f.P999, f.Max}) || f.AnswerP99 < f.AnswerP50 {
+			t.Errorf("%s frames: %+v, want ordered percentiles", typ, f)
+		}
+		if f.AnswerP50 >= f.P50 {
+			t.Errorf("%s frames: %d us after the answer, %d us after the command, want less", typ, f.AnswerP50, f.P50)
 		}
 	}
 	if sum != r.Count || by["orderbook_snapshot"] != nil && by["orderbook_snapshot"].Timed > 0 {

@@ -46,7 +46,7 @@ func TestBenchByURL(t *testing.T) {
 			out, _ := longEnough(t, p, strings.Fields("bench --json "+args), func(out string) bool {
 				r = report{}
 				if err := json.Unmarshal([]byte(out), &r); err != nil {
-					t.Fatalf("%v\n%s", err, out)
+					t.Fatalf("dx bench --json prints no report: %v\n%s", err, out)
 				}
 				return r.Orders+int(r.All.Count) > 0 && r.Failed == 0 && len(rejectedWith(r.Operations, "unknown_order", "invalid_decrease")) == 0
 			})
@@ -147,8 +147,15 @@ func TestBenchDevFile(t *testing.T) {
 	} {
 		c.flags.DevFile = path
 		api, admin, token, keys, err := c.flags.resolve()
-		if err != nil || api.URL != "http://127.0.0.1:1" || admin.URL != c.admin || token != c.token || len(keys) != c.keys {
-			t.Errorf("%s: %v, %v, %q, %v, %v", c.name, api, admin, token, keys, err)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if api.URL != "http://127.0.0.1:1" || admin.URL != c.admin {
+			t.Errorf("%s: the venue is at %s, its operator at %q, want http://127.0.0.1:1 and %q", c.name, api.URL, admin.URL, c.admin)
+		}
+		if token != c.token || len(keys) != c.keys {
+			t.Errorf("%s: token %q, keys %v, want token %q and %d keys", c.name, token, keys, c.token, c.keys)
 		}
 	}
 }

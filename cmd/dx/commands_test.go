@@ -154,7 +154,7 @@ func TestCommands(t *testing.T) {
 	}
 	code, out, errs := runTrading("order", "buy", "yes", "3", "@1", "--post-only", "--tif", "gtt", "--expires", "1m", "--client-order-id", "7", market)
 	if code != 0 || !strings.Contains(out, `"client_order_id":"7","status":"resting"`) {
-		t.Fatalf("%d %s%s", code, out, errs)
+		t.Fatalf("dx order with a client order id: exit %d %s%s, want it resting", code, out, errs)
 	}
 	expectCommand(t, 0, `"canceled_qty":3`, "cancel", id(out))
 	runTrading("order", "buy", "yes", "2", "@1", "--post-only", "--client-order-id", "8", market)

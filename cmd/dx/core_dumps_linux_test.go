@@ -13,6 +13,6 @@ func TestNoCoreDumps(t *testing.T) {
 	defer p.stop()
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.cmd.Process.Pid))
 	if err != nil || !regexp.MustCompile(`Max core file size +0 +0 `).Match(limits) {
-		t.Errorf("%v\n%s", err, limits)
+		t.Errorf("the limits of the venue: %v\n%s, want a core file size of 0", err, limits)
 	}
 }

@@ -58,7 +58,7 @@ func TestDevMembers(t *testing.T) {
 		select {
 		case err := <-done:
 			if err != nil {
-				t.Errorf("%v\n%s", err, out)
+				t.Errorf("dx dev after a stop: %v\n%s", err, out)
 			}
 		case <-time.After(3 * time.Minute):
 			_ = cmd.Process.Kill()

@@ -73,7 +73,7 @@ func TestSecondVenue(t *testing.T) {
 	out, err := exec.Command(path, "dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--dev-file", first.file).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "the venue that runs at "+first.dev.API) {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("a second dx dev: %v\n%s, want exit 2 and the address of the first", err, out)
 	}
 	if read() != before {
 		t.Error("the files of the first venue have changed")

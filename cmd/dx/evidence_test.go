@@ -46,15 +46,24 @@ func settledRound(t *testing.T, change ...func(*server.Options)) (v *servertest.
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(answer, &ev); err != nil || status != 200 {
-		t.Fatalf("%d %s", status, answer)
+		t.Fatalf("GET evidence: %d %s, want 200 and JSON", status, answer)
 	}
 	return v, ev, string(answer)
 }
 
 func TestEvidence(t *testing.T) {
 	v, ev, body := settledRound(t)
-	if ev.Winner == nil || *ev.Winner != "yes" || ev.CoveredSecs != 10 || ev.RequiredSecs != 8 || ev.SettlePrice != ev.Twap || ev.StrikeTick == nil || len(ev.Ticks) < 8 || ev.Cursor != "" {
-		t.Errorf("%s", body)
+	if ev.Winner == nil || *ev.Winner != "yes" {
+		t.Errorf("the evidence has not yes as winner: %s", body)
+	}
+	if ev.CoveredSecs != 10 || ev.RequiredSecs != 8 {
+		t.Errorf("%d seconds are covered and %d required, want 10 and 8", ev.CoveredSecs, ev.RequiredSecs)
+	}
+	if ev.SettlePrice != ev.Twap || ev.StrikeTick == nil {
+		t.Errorf("settle price %d, TWAP %d, strike tick %+v, want equal prices and a tick", ev.SettlePrice, ev.Twap, ev.StrikeTick)
+	}
+	if len(ev.Ticks) < 8 || ev.Cursor != "" {
+		t.Errorf("%d ticks and cursor %q, want 8 or more on one page", len(ev.Ticks), ev.Cursor)
 	}
 	file := filepath.Join(t.TempDir(), "round.json")
 	say := func(change func(*schemas.Evidence)) (int, string) {
@@ -75,7 +84,7 @@ func TestEvidence(t *testing.T) {
 		return code, out + errs
 	}
 	if code, text := say(func(*schemas.Evidence) {}); code != 0 || !strings.HasSuffix(text, "so yes wins\nagrees\n") || !strings.Contains(text, "a 66000.") {
-		t.Errorf("%d %s", code, text)
+		t.Errorf("dx evidence of a true file: exit %d %s, want 0 and agrees", code, text)
 	}
 	for name, change := range map[string]func(*schemas.Evidence){
 		"the median of its sources":       func(x *schemas.Evidence) { x.Ticks[0].Sources[0].Price += 100 },
@@ -87,7 +96,7 @@ func TestEvidence(t *testing.T) {
 		"without coverage":                func(x *schemas.Evidence) { x.FreshSourceCountAtFreeze = 0 },
 	} {
 		if code, text := say(change); code != 1 || !strings.Contains(text, name) {
-			t.Errorf("%s: %d %s", name, code, text)
+			t.Errorf("dx evidence of a changed file: exit %d %s, want 1 and %q", code, text, name)
 		}
 	}
 
@@ -112,16 +121,16 @@ func TestEvidence(t *testing.T) {
 		cursor = "&cursor=" + page.Cursor
 	}
 	if a, b := encode(t, paged), encode(t, ev.Ticks); a != b {
-		t.Errorf("%s\n%s", a, b)
+		t.Errorf("the ticks by pages are %s, want those of one response: %s", a, b)
 	}
 	for _, target := range []string{"/v1/rounds/33/evidence", "/v1/rounds/1/evidence?round_number=99", "/v1/rounds/2/evidence?round_number=1", "/v1/rounds/x/evidence"} {
 		if status, text := get(target); status != 404 || !strings.Contains(text, "round_not_found") {
-			t.Errorf("%s: %d %s", target, status, text)
+			t.Errorf("GET %s: %d %s, want 404 round_not_found", target, status, text)
 		}
 	}
 	for _, args := range [][]string{{}, {"1", "--series", "btc-60s"}, {"--file", file, "--series", "btc-60s"}, {"1", "--file", file}} {
 		if code, _, errs := runCommand(append([]string{"evidence"}, args...)...); code != 2 {
-			t.Errorf("%q: %d %s", args, code, errs)
+			t.Errorf("dx evidence %q: exit %d %s, want 2", args, code, errs)
 		}
 	}
 }

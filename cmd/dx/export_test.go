@@ -34,8 +34,11 @@ func TestExport(t *testing.T) {
 		Chain string
 		Files []struct{ Name, SHA256 string }
 	}
-	if err := json.Unmarshal(b, &m); err != nil || m.Rows != 2 || len(m.Chain) != 64 || len(m.Files) != 1 || !strings.HasPrefix(m.Files[0].Name, "fills-") || len(m.Files[0].SHA256) != 64 {
-		t.Errorf("%s %v", b, err)
+	if err := json.Unmarshal(b, &m); err != nil || m.Rows != 2 || len(m.Chain) != 64 {
+		t.Errorf("the manifest is %s %v, want 2 rows and the hash of the chain", b, err)
+	}
+	if len(m.Files) != 1 || !strings.HasPrefix(m.Files[0].Name, "fills-") || len(m.Files[0].SHA256) != 64 {
+		t.Errorf("the files are %+v, want one of fills with its hash", m.Files)
 	}
 	for cell, more := range map[string][]string{",'=cmd|calc!A1,": nil, ",=cmd|calc!A1,": {"--raw"}} {
 		dir := filepath.Join(t.TempDir(), "out")

@@ -67,7 +67,7 @@ func TestFeedsWatch(t *testing.T) {
 	out := &until{text: "price=65000.1500 age=0.", stop: stop}
 	w := feedsWatchCmd{sourceFlags: sourceFlags{Sources: []string{"kraken"}, SourceURL: map[string]string{"kraken": kraken(t)}}, Every: 50 * time.Millisecond}
 	if err := w.Run(ctx, out); err != nil || !strings.Contains(out.String(), "state=fresh reconnects=0 messages=") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("dx feeds watch: %v\n%s\nwant a fresh source", err, out)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestFeedsTable(t *testing.T) {
 		return nil
 	})
 	if err != io.EOF || !strings.Contains(table, "LAST ERROR") || !strings.Contains(table, "65000.1500") || !strings.Contains(table, "1 sources") {
-		t.Errorf("%v\n%s", err, table)
+		t.Errorf("the table of the sources: %v\n%s\nwant the index of one source and the last error of the other", err, table)
 	}
 }
 
@@ -108,13 +108,13 @@ func TestFeedsRecord(t *testing.T) {
 	var out bytes.Buffer
 	r := feedsRecordCmd{sourceFlags: sourceFlags{Sources: []string{"kraken"}, SourceURL: map[string]string{"kraken": kraken(t)}}, Out: path}
 	if err := r.Run(ctx, &out); err != nil || !strings.Contains(out.String(), " prices in ") {
-		t.Fatalf("%v %s", err, &out)
+		t.Fatalf("dx feeds record: %v %s, want the number of prices", err, &out)
 	}
 	if _, err := replay.Open(path, 1); err != nil {
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), ",BTC,kraken,65000.15000000\n") || strings.Count(string(b), "\n") < 4 {
-		t.Errorf("%v\n%s", err, b)
+		t.Errorf("the recording: %v\n%s\nwant four lines or more, among them BTC by kraken at 65000.15", err, b)
 	}
 	if err := r.Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("it wrote over a file: %v", err)
@@ -194,7 +194,7 @@ func TestServeHearsItsSources(t *testing.T) {
 		}
 	}
 	if err != io.EOF {
-		t.Errorf("%v\n%s", err, page)
+		t.Errorf("dx serve has no price from its sources: %v\n%s", err, page)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

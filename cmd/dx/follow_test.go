@@ -198,8 +198,10 @@ func TestFollow(t *testing.T) {
 	// Writes are refused on every listener, and the answer names a member.
 	_, err := reader.PlaceOrder(t.Context(), schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Tick: schemas.Ptr(schemas.Int(1000)), Qty: 1})
 	var refused *client.Error
-	if !errors.As(err, &refused) || refused.Code != "read_only_node" || refused.Status != http.StatusMisdirectedRequest || refused.Details == nil || (*refused.Details)["member_url"] != c.url(0, 8080) {
-		t.Errorf("an order: %+v", err)
+	if !errors.As(err, &refused) || refused.Code != "read_only_node" || refused.Status != http.StatusMisdirectedRequest {
+		t.Errorf("an order at a follower: %+v, want 421 read_only_node", err)
+	} else if refused.Details == nil || (*refused.Details)["member_url"] != c.url(0, 8080) {
+		t.Errorf("an order at a follower: %+v, want the member %s in its details", err, c.url(0, 8080))
 	}
 	token := c.accountToken(user)
 	deposit(1) // the token precedes it
@@ -215,7 +217,7 @@ func TestFollow(t *testing.T) {
 		"a key":        {"POST", f.url(8081) + "/keys", `{}`, token},
 	} {
 		if status, text := c.send(r.method, r.url, r.body, r.token); status != http.StatusMisdirectedRequest || !strings.Contains(text, "read_only_node") {
-			t.Errorf("%s: %d %s", what, status, text)
+			t.Errorf("%s at a follower: %d %s, want 421 read_only_node", what, status, text)
 		}
 	}
 	if status, text := c.send("POST", f.url(8082)+"/admin/snapshot", "", clusterOperator); status != 200 {
@@ -319,7 +321,7 @@ func TestFollow(t *testing.T) {
 		f.start(0)
 		kill := time.AfterFunc(3*time.Minute, func() { _ = f.process.cmd.Process.Kill() }) // fails if it has ended
 		if err := <-f.process.done; !exitedWith(err, 2) || !strings.Contains(f.process.logs.String(), want) {
-			t.Errorf("%v: %v\n%s", wrong, err, f.process.logs)
+			t.Errorf("a follower with %v: %v\n%s\nwant exit 2 and %q", wrong, err, f.process.logs, want)
 		}
 		kill.Stop()
 	}

@@ -112,7 +112,7 @@ func (g *guide) run(cmd *exec.Cmd) string {
 	g.t.Helper()
 	b, err := cmd.CombinedOutput()
 	if err != nil {
-		g.t.Errorf("%s: %v\n%s", cmd, err, b)
+		g.t.Errorf("%s failed: %v\n%s", cmd, err, b)
 	}
 	return string(b)
 }
@@ -133,7 +133,7 @@ func (g *guide) query(text string) string {
 	defer db.Close()
 	rows, err := db.Query(text)
 	if err != nil {
-		g.t.Fatalf("%s: %v", text, err)
+		g.t.Fatalf("the query %s failed: %v", text, err)
 	}
 	defer rows.Close()
 	header, err := rows.Columns()

@@ -32,7 +32,7 @@ func TestNamesInHelp(t *testing.T) {
 		}
 		for _, f := range leaf.Flags {
 			if names++; single.MatchString(f.Name) {
-				t.Errorf("%s: --%s", leaf.Path(), f.Name)
+				t.Errorf("%s: the flag --%s has a single letter for a word", leaf.Path(), f.Name)
 			}
 		}
 	}
@@ -45,7 +45,7 @@ func TestNamesInHelp(t *testing.T) {
 func TestHelpWithoutACommand(t *testing.T) {
 	_, want, _ := runCommand("--help")
 	if code, out, errs := runCommand(); code != 0 || errs != "" || out != want || !strings.HasPrefix(out, "Usage: dx <command>") {
-		t.Errorf("%d %s%s", code, out, errs)
+		t.Errorf("dx alone: exit %d %s%s, want what dx --help prints", code, out, errs)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestCompletionPrintsTheScript(t *testing.T) {
 	for shell, want := range map[string]string{"bash": "complete -o default", "zsh": "autoload -U +X bashcompinit", "fish": "function __complete_dx"} {
 		code, out, errs := runCommand("completion", shell)
 		if code != 0 || !strings.HasPrefix(out, want) || strings.Contains(out, "Execute") {
-			t.Errorf("%s: %d %s%s", shell, code, out, errs)
+			t.Errorf("dx completion %s: exit %d %s%s, want the script, %q first", shell, code, out, errs, want)
 		}
 	}
 	expectCommand(t, 2, "shell", "completion", "tcsh")

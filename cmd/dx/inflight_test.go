@@ -22,7 +22,7 @@ func with(t *testing.T, bearer, method, url, body string, into any) {
 	t.Helper()
 	status, text := send(t, method, url, body, "Authorization", "Bearer "+bearer)
 	if status < 200 || status > 299 {
-		t.Fatalf("%s %s: %d %s", method, url, status, text)
+		t.Fatalf("%s %s: %d %s, want 2xx", method, url, status, text)
 	}
 	if into == nil {
 		return

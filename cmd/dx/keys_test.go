@@ -43,7 +43,7 @@ func TestRotateMaster(t *testing.T) {
 	for range 3 {
 		before := done.Load()
 		if code, out, errs := runCommand("keys", "rotate-master", "--reason", "test"); code != 0 || out != "a new master key is in force, and seals 3 secrets\n" {
-			t.Errorf("%d %s%s", code, out, errs)
+			t.Errorf("dx keys rotate-master: exit %d %s%s, want 0 and 3 secrets sealed", code, out, errs)
 		}
 		for done.Load() < before+20 && !t.Failed() { // requests went on under it
 			servertest.CheckKey(t, h, keys[0])
@@ -92,7 +92,7 @@ func TestSignUpFlags(t *testing.T) {
 		{"--account-keys=-1", "dx: --account-keys: must be"},
 	} {
 		if code, out, errs := runCommand(append(serve, strings.Fields(c.args)...)...); code != 2 || !strings.HasPrefix(withoutLog(errs), c.want) {
-			t.Errorf("%s: %d %s%s", c.args, code, out, errs)
+			t.Errorf("dx serve %s: exit %d %s%s, want 2 and %q", c.args, code, out, errs, c.want)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func TestMasterKeyFlags(t *testing.T) {
 		{"--master-key " + other + " --master-key-old 07", "dx: --master-key-old: 64 hex characters are wanted"},
 	} {
 		if code, out, errs := runCommand(append(serve, strings.Fields(c.args)...)...); code != 2 || !strings.HasPrefix(withoutLog(errs), c.want) {
-			t.Errorf("%s: %d %s%s", c.args, code, out, errs)
+			t.Errorf("dx serve %s: exit %d %s%s, want 2 and %q", c.args, code, out, errs, c.want)
 		}
 	}
 }

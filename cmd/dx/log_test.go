@@ -14,6 +14,6 @@ func TestTimesOfTheLog(t *testing.T) {
 	r := slog.NewRecord(time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("far", 9*3600)), slog.LevelInfo, "words", 0)
 	r.Add("time", "another")
 	if err := handler(&out, true, slog.LevelInfo).Handle(t.Context(), r); err != nil || !strings.Contains(out.String(), "18:04:05Z") || !strings.Contains(out.String(), "another") {
-		t.Errorf("%q, %v", out.String(), err)
+		t.Errorf("the log line is %q, %v, want the time as 18:04:05Z, and the attribute time", out.String(), err)
 	}
 }

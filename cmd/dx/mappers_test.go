@@ -120,7 +120,7 @@ func TestSecretsAreTrimmed(t *testing.T) {
 			target := reflect.New(f.Target.Type()).Elem()
 			err := f.Parse(kong.ScanAsType(kong.FlagValueToken, " "+token+" \r\n"), target)
 			if got := strings.Trim(fmt.Sprint(target), "[]"); err != nil || got != token {
-				t.Errorf("%s --%s: %q, %v", leaf.Path(), f.Name, got, err)
+				t.Errorf("%s --%s with white space: %q, %v, want the token alone", leaf.Path(), f.Name, got, err)
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func TestMCPHosts(t *testing.T) {
 	var out, errs bytes.Buffer
 	host.Stdout, host.Stderr = &out, &errs
 	if err := host.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, &errs)
+		t.Fatalf("dx mcp --read-only failed: %v\n%s", err, &errs)
 	}
 	said := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for _, want := range []string{`"protocolVersion":"2025-06-18"`, `"code":-32700`, `"cash":"100000000"`, `missing_scope`} {
@@ -66,7 +66,7 @@ func TestMCPHosts(t *testing.T) {
 	_, printed := startPiped(t, proxy)
 	var at struct{ URL string }
 	if !printed.Scan() || json.Unmarshal(printed.Bytes(), &at) != nil {
-		t.Fatalf("%v: %s", printed.Err(), printed.Text())
+		t.Fatalf("dx mcp proxy --json: %v: %s, want its URL", printed.Err(), printed.Text())
 	}
 	resp, err := http.Post(at.URL, "application/json", strings.NewReader(lines[0]))
 	if err != nil {
@@ -99,13 +99,13 @@ func installs(t *testing.T, p *process, path string) {
 	config := filepath.Join(home, ".claude.json")
 	install := []string{"mcp", "install", "--client", "claude-code", "--dev-file", file, "--as", "reader"}
 	if out, err := dx(nil, install...); err != nil || !strings.Contains(out, config) || !strings.Contains(out, `"mcpServers"`) {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("dx mcp install: %v: %s, want the config file and what it would write", err, out)
 	}
 	if _, err := os.Stat(config); err == nil {
 		t.Error("it was written without --write")
 	}
 	if out, err := dx(nil, append(install, "--write")...); err != nil || !strings.Contains(out, "Wrote "+config) {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("dx mcp install --write: %v: %s, want that it wrote the config file", err, out)
 	}
 	var says struct {
 		Servers map[string]struct {
@@ -115,7 +115,7 @@ func installs(t *testing.T, p *process, path string) {
 	}
 	b, err := os.ReadFile(config)
 	if err != nil || json.Unmarshal(b, &says) != nil || strings.Contains(string(b), p.account("reader").Secret) {
-		t.Fatalf("%v: %s", err, b)
+		t.Fatalf("the config file: %v: %s, want servers and no secret", err, b)
 	}
 	s := says.Servers["duplex"]
 	profile := filepath.Join(filepath.Dir(file), "agents", "reader.json")
@@ -124,30 +124,30 @@ func installs(t *testing.T, p *process, path string) {
 	}
 	onlyKey(t, p, profile, "reader")
 	if out, err := dx(nil, s.Args...); s.Command != path || err != nil || !strings.Contains(out, `"supportedVersions"`) {
-		t.Errorf("%s %q: %v: %s", s.Command, s.Args, err, out)
+		t.Errorf("the host's command %s %q: %v: %s, want a discovery result of dx itself", s.Command, s.Args, err, out)
 	}
 	if out, err := dx([]string{"DX_KEY=k"}, install...); err == nil || !strings.Contains(out, "DX_URL is not") {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("dx mcp install with a key and no URL: %v: %s, want an error that names DX_URL", err, out)
 	}
 	for _, args := range [][]string{{"mcp", "install", "--client", "claude-code", "--profile", "reader", "--dev-file", file}, {"mcp", "install", "--client", "claude-code", "--profile", profile}} {
 		if out, err := dx([]string{"DX_KEY=k"}, args...); err != nil || !strings.Contains(out, "needs no change") {
-			t.Errorf("%q: %v: %s", args, err, out)
+			t.Errorf("dx %q: %v: %s, want that it needs no change", args, err, out)
 		}
 	}
 	// A profile takes precedence over variables in the host's environment.
 	if out, err := dx([]string{"DX_URL=http://127.0.0.1:1", "DX_KEY=k", "DX_SECRET=s"}, "mcp", "doctor", "--profile", profile); err != nil || !strings.Contains(out, "with key "+p.account("reader").APIKey) {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("dx mcp doctor --profile beside variables: %v: %s, want the profile's key", err, out)
 	}
 	if out, err := dx([]string{"DX_PROFILE=" + profile}, "mcp", "doctor"); err != nil || !strings.Contains(out, "with key "+p.account("reader").APIKey) {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("dx mcp doctor with DX_PROFILE: %v: %s, want the profile's key", err, out)
 	}
 	if out, err := dx(nil, "mcp", "--profile", "treasurer", "--dev-file", file); err != nil || !strings.Contains(out, `"supportedVersions"`) {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("dx mcp --profile treasurer of the dev file: %v: %s, want a discovery result", err, out)
 	}
 	usesAgent(t, p, dx)
 	for _, args := range []string{"mcp --profile nobody", "mcp --profile " + file, "mcp doctor --profile", "mcp install --client cursor --profile " + file, "mcp install", "mcp install --client emacs", "mcp install --client cursor --name a/b", "mcp proxy --listen 0.0.0.0:0", "mcp --secret x", "mcp --key x", "mcp --url x"} {
 		if out, err := dx([]string{"DX_DEV_FILE=" + file}, strings.Fields(args)...); err == nil || err.(*exec.ExitError).ExitCode() != 2 {
-			t.Errorf("%s: %v: %s", args, err, out)
+			t.Errorf("dx %s: %v: %s, want exit 2", args, err, out)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func usesAgent(t *testing.T, p *process, dx func(env []string, args ...string) (
 		{"call GET /v1/portfolio/balance", `{"cash":"100000000",`},
 	} {
 		if out, err := dx([]string{"DX_DEV_FILE=" + p.file}, strings.Fields(c.args)...); err != nil || !strings.Contains(out, c.want) {
-			t.Errorf("%s: %v: %s", c.args, err, out)
+			t.Errorf("dx %s: %v: %s, want %q", c.args, err, out, c.want)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func onlyKey(t *testing.T, p *process, path, name string) {
 	t.Helper()
 	s, err := os.Stat(path)
 	if err != nil || s.Mode().Perm() != 0o600 {
-		t.Fatalf("%v, %v", s, err)
+		t.Fatalf("the profile is %v, %v, want mode 0600", s, err)
 	}
 	got, err := cli.ReadProfile(path)
 	a := p.account(name)
@@ -206,7 +206,7 @@ func doctors(t *testing.T, p *process) {
 	t.Setenv("DX_KEY", a.APIKey)
 	t.Setenv("DX_SECRET", a.Secret)
 	if code, out, errs := runCommand("mcp", "doctor"); code != 0 || strings.Count(out, "\n") != 8 || strings.Contains(out, "failed") || strings.Contains(out+errs, a.Secret) {
-		t.Errorf("%d %s%s", code, out, errs)
+		t.Errorf("dx mcp doctor: exit %d %s%s, want 0, eight checks that pass, and no secret", code, out, errs)
 	}
 	t.Setenv("DX_URL", p.dev.API+", http://127.0.0.1:1")
 	if code, out, _ := runCommand("mcp", "doctor"); code != 1 || strings.Count(out, "ok      ") != 8 || !strings.Contains(out, "ok      tools at "+p.dev.API+": ") || !strings.Contains(out, "failed  reach at http://127.0.0.1:1: ") {
@@ -215,19 +215,22 @@ func doctors(t *testing.T, p *process) {
 	t.Setenv("DX_URL", p.dev.API)
 	t.Setenv("DX_SECRET", strings.Repeat("00", 32))
 	if code, out, _ := runCommand("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  key: ") {
-		t.Errorf("%d %s", code, out)
+		t.Errorf("dx mcp doctor with a wrong secret: exit %d %s, want 1 and a failed key", code, out)
 	}
 	code, out, _ := runCommand("mcp", "doctor", "--json")
 	var says struct {
 		OK     bool
 		Checks []struct{ Check, Do string }
 	}
-	if err := json.Unmarshal([]byte(out), &says); err != nil || code != 1 || says.OK || len(says.Checks) != 4 || says.Checks[3].Do == "" {
-		t.Errorf("%v: %d %s", err, code, out)
+	if err := json.Unmarshal([]byte(out), &says); err != nil || code != 1 || says.OK {
+		t.Errorf("dx mcp doctor --json with a wrong secret: %v: exit %d %s, want 1 and not ok", err, code, out)
+	}
+	if len(says.Checks) != 4 || says.Checks[3].Do == "" {
+		t.Errorf("dx mcp doctor --json with a wrong secret: %s, want four checks, the last with what to do", out)
 	}
 	t.Setenv("DX_SECRET", "short")
 	if code, out, _ := runCommand("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  settings: ") {
-		t.Errorf("%d %s", code, out)
+		t.Errorf("dx mcp doctor with a short secret: exit %d %s, want 1 and failed settings", code, out)
 	}
 }
 
@@ -237,6 +240,6 @@ func TestDoctorThroughNeedsNoURL(t *testing.T) {
 	t.Setenv("DX_SECRET", strings.Repeat("0", 64))
 	code, out, errs := runCommand("doctor", "--dev-file", filepath.Join(t.TempDir(), "none"), "--through", "http://127.0.0.1:1")
 	if code != 1 || !strings.Contains(out, "ok      settings: http://127.0.0.1:1 with key dxk1") || !strings.Contains(out, "failed  reach: ") {
-		t.Errorf("%d %s%s", code, out, errs)
+		t.Errorf("dx doctor --through alone: exit %d %s%s, want 1, its address in the settings, and a failed reach", code, out, errs)
 	}
 }

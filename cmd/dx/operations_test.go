@@ -100,7 +100,7 @@ func checkMetricsAsked(t *testing.T, there map[string]bool, least int, belongs f
 func TestConfig(t *testing.T) {
 	example := filepath.Join(operations, "dx.toml")
 	if code, out, errs := runCommand("config", "check", "--config", example); code != 0 || out != "sound\n" {
-		t.Errorf("%d %s%s", code, out, errs)
+		t.Errorf("dx config check of the example: exit %d %s%s, want sound", code, out, errs)
 	}
 	write := func(text string) string { return textFile(t, "dx.toml", text) }
 	for text, want := range map[string]string{
@@ -122,7 +122,7 @@ func TestConfig(t *testing.T) {
 	t.Setenv("DX_DISPUTE", "7s")
 	code, out, errs := runCommand("config", "show", "--config", path, "--write-floor", "30")
 	if code != 0 || strings.Contains(out, "abab") {
-		t.Errorf("%d %s%s", code, out, errs)
+		t.Errorf("dx config show: exit %d %s%s, want 0 and no master key", code, out, errs)
 	}
 	for _, want := range []string{
 		`api +:1234 +` + regexp.QuoteMeta(path) + `:2\n`, `dispute +7s +DX_DISPUTE\n`, `master-key +\(set\) +` + regexp.QuoteMeta(path) + `:5\n`, `replay-guard +true +` + regexp.QuoteMeta(path) + `:4\n`,
@@ -151,7 +151,7 @@ func TestServiceUnit(t *testing.T) {
 		"KillSignal": "SIGTERM", "StateDirectoryMode": "0700", "RestartPreventExitStatus": "3",
 	} {
 		if got, there := has[name]; !there || got != want {
-			t.Errorf("%s=%s", name, got)
+			t.Errorf("the unit has %s=%s, want %q", name, got, want)
 		}
 	}
 	var seconds int

@@ -142,7 +142,7 @@ func TestApprovalsSurviveAKill(t *testing.T) {
 		again := approval
 		p.mustAdmin(ann, deposit(p), &again)
 		if again != approval || before.Cash != "100000000" {
-			t.Errorf("%+v, %+v, %+v", again, approval, before)
+			t.Errorf("the deposit asked for again is %+v, want %+v, and the balance %+v, want 100000000 in cash", again, approval, before)
 		}
 		p.expectAdmin(ann, 1, "self_approval", "approvals approve "+approval.ApprovalID)
 		approve(p)
@@ -150,7 +150,7 @@ func TestApprovalsSurviveAKill(t *testing.T) {
 	run(func(p *process) {
 		approve(p) // the response may have been lost
 		if got := cash(p); got.Cash != "100020000" {
-			t.Errorf("%+v", got)
+			t.Errorf("the balance after the approval was repeated: %+v, want 100020000 in cash", got)
 		}
 		var done struct{ Seq string }
 		if p.mustAdmin(ann, deposit(p), &done); done.Seq == "" {

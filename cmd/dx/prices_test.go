@@ -39,7 +39,7 @@ func TestLimitsOfFeeds(t *testing.T) {
 	}
 	got, err := s.limits(sources)
 	if want := [core.Feeds]feed.Limit{core.BTC: {MinSources: 3, JumpPct: 5}, core.Gold: {JumpPct: 10}, core.WTI: {}}; err != nil || got != want {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("the limits are %+v, %v, want %+v", got, err, want)
 	}
 	expectCommand(t, 0, "", "config", "check", "--config", textFile(t, "dx.toml", text))
 }

@@ -181,7 +181,7 @@ func startAt(data, file string, args ...string) (*process, error) {
 		return nil, err
 	}
 	if err := p.opened(); err != nil {
-		return p, fmt.Errorf("%w\n%s", err, logs)
+		return p, fmt.Errorf("the venue does not open: %w\n%s", err, logs)
 	}
 	p.logs = logs
 	return p, nil
@@ -290,7 +290,7 @@ func (p *process) stop() {
 func (p *process) stopBy(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.end(s); err != nil {
-		p.t.Errorf("%v: %v", s, err)
+		p.t.Errorf("the venue after %v: %v", s, err)
 	}
 }
 
@@ -383,7 +383,7 @@ func (p *process) must(a schemas.DevAccount, method, target, body string, into a
 	p.t.Helper()
 	status, err := p.call(a, method, target, body, into)
 	if err != nil || status >= 300 {
-		p.t.Fatalf("%s %s: %d, %v\n%s", method, target, status, err, p.logs)
+		p.t.Fatalf("%s %s: %d, %v, want 2xx\n%s", method, target, status, err, p.logs)
 	}
 }
 

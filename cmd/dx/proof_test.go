@@ -21,7 +21,7 @@ func TestProof(t *testing.T) {
 	want(0, "It is for the operator and for auditors", "1", "--data", data, "--out", file)
 	st, err := os.Stat(file)
 	if err != nil || st.Mode().Perm() != 0o600 {
-		t.Fatalf("%v %v", st, err)
+		t.Fatalf("the bundle is %v %v, want mode 0600", st, err)
 	}
 	want(0, "payouts      $10.00 to 2 accounts for 10 pairs, after 1 fills", "check", file)
 	want(0, "agrees\n", "check", file)

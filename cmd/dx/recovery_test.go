@@ -60,8 +60,11 @@ func TestVerifyJudgesLikeServe(t *testing.T) {
 	for _, args := range [][]string{serve, {"verify", dir}} {
 		code, out, errs := runCommand(args...)
 		lines := strings.Split(strings.TrimSpace(withoutLog(errs)), "\n")
-		if code != 1 || out != "" || len(lines) != 2 || !strings.Contains(lines[0], "the mark is missing") || lines[1] != "dx: what to do: docs/operations/recovery.md#a-lost-mark" {
-			t.Errorf("dx %s: %d %q %q", args[0], code, out, errs)
+		if code != 1 || out != "" {
+			t.Errorf("dx %s: exit %d, prints %q, want 1 and no output", args[0], code, out)
+		}
+		if len(lines) != 2 || !strings.Contains(lines[0], "the mark is missing") || lines[1] != "dx: what to do: docs/operations/recovery.md#a-lost-mark" {
+			t.Errorf("dx %s: %q, want that the mark is missing, and what to do", args[0], lines)
 		}
 		_, what, _ := strings.Cut(lines[0], "journal: damaged")
 		messages = append(messages, what)
@@ -71,7 +74,7 @@ func TestVerifyJudgesLikeServe(t *testing.T) {
 	}
 	code, out, errs := runCommand("verify", "--new-mark", dir)
 	if code != 0 || !strings.Contains(out, "a new MARK: group ") || !strings.Contains(out, "whole: ") {
-		t.Errorf("%d %s%s", code, out, errs)
+		t.Errorf("dx verify --new-mark: exit %d %s%s, want 0, a new MARK and a whole journal", code, out, errs)
 	}
 	expectCommand(t, 1, "not lost", "verify", "--new-mark", dir)
 	h := servertest.OpenLive(t, dir, nil)

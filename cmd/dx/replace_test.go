@@ -61,25 +61,25 @@ func TestReplace(t *testing.T) {
 		"5 @41 --client-order-id 1": "duplicate_client_order_id",
 	} {
 		if code, text := replace(old.OrderID, args); code == 0 || !strings.Contains(text, want) || resting() != before {
-			t.Errorf("%s: %d %s; %s", args, code, text, resting())
+			t.Errorf("dx replace with %s: exit %d %s, want %q; the orders are %s, want %s", args, code, text, want, resting(), before)
 		}
 	}
 
 	code, text := replace(old.OrderID, "4 @41.0 --group 7 --post-only --client-order-id 2")
 	var now schemas.Replacement
 	if err := json.Unmarshal([]byte(text), &now); err != nil || code != 0 {
-		t.Fatalf("%d %s", code, text)
+		t.Fatalf("dx replace: exit %d %s, want 0 and JSON", code, text)
 	}
 	if now.Replaced.OrderID != old.OrderID || now.Replaced.CanceledQty != 10 || now.Status != "resting" || now.RestingQty != 4 {
-		t.Errorf("%s", text)
+		t.Errorf("dx replace: %s, want 10 canceled of the old order and 4 resting", text)
 	}
 	if got, want := resting(), fmt.Sprintf("%d: buy no 4 at 4100, group 7, client_order_id 2", now.OrderID); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if ended, err := c.Order(t.Context(), old.OrderID); err != nil || ended.Status != "canceled" || ended.Reason != "replaced" {
-		t.Errorf("%+v, %v", ended, err)
+		t.Errorf("the old order is %+v, %v, want it canceled as replaced", ended, err)
 	}
 	if code, text := replace(old.OrderID, "4 @42"); code != 1 || !strings.Contains(text, "unknown_order") {
-		t.Errorf("%d %s", code, text)
+		t.Errorf("a second replace of the old order: exit %d %s, want 1 unknown_order", code, text)
 	}
 }

@@ -60,7 +60,7 @@ func TestReplacedKey(t *testing.T) {
 	account := func() {
 		t.Helper()
 		if !watched.Scan() || !strings.Contains(watched.Text(), "account: $5.00 free") {
-			t.Fatalf("%q\n%s", watched.Text(), &errs)
+			t.Fatalf("dx watch prints %q, want the account with $5.00 free\n%s", watched.Text(), &errs)
 		}
 	}
 	account()

@@ -19,7 +19,7 @@ func TestNoLiveMarket(t *testing.T) {
 	for _, args := range []string{"order buy yes 10 --series btc-15m --max-cost 9", "order buy yes 10 @55 --preview --series BTC-15m", "cancel --all --series btc-15m", "book --series btc-15m"} {
 		code, out, errs := runCommand(strings.Fields(args)...)
 		if code != 1 || out != "" || !strings.Contains(errs, why) || !strings.Contains(errs, "price") {
-			t.Errorf("%s: %d %s%s", args, code, out, errs)
+			t.Errorf("dx %s: exit %d %s%s, want 1 and that there is no live market because of the prices", args, code, out, errs)
 		}
 	}
 	code, out, errs := runCommand("markets")

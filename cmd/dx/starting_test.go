@@ -22,7 +22,7 @@ func TestDrawStart(t *testing.T) {
 	}
 	draw(p, began.Add(startRedrawInterval))
 	if got := term.String(); got != "\r\x1b[Kreplaying the journal: 50 % of 200 groups" {
-		t.Errorf("%q", got)
+		t.Errorf("the terminal has %q, want one line with 50 %% of 200 groups", got)
 	}
 	term.Reset()
 	p.Ended = true

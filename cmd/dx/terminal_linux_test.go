@@ -56,7 +56,7 @@ func onTerminal(t *testing.T, args ...string) (screen, raw string) {
 		return onTerminal(t, args...)
 	}
 	if err != nil {
-		t.Errorf("%s: %v", args, err)
+		t.Errorf("dx %s failed: %v", args, err)
 	}
 	var lines []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(string(b), "\r\n", "\n"), "\n") {

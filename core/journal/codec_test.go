@@ -116,7 +116,7 @@ func TestRoundTrip(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if !bytes.HasPrefix(b, []byte("before")) || b[6] != kind {
-				rt.Fatalf("% x", b)
+				rt.Fatalf("the encoding is % x, want %q and then kind %d", b, "before", kind)
 			}
 			b = b[6:]
 			got, err := Decode(b)
@@ -225,7 +225,7 @@ func TestEncodeRefuses(t *testing.T) {
 	} {
 		body, err := AppendCommand([]byte("as it was"), cmd)
 		if err == nil || string(body) != "as it was" {
-			t.Errorf("%+v: %q, %v", cmd, body, err)
+			t.Errorf("%+v is appended as %q, %v, want an error and nothing appended", cmd, body, err)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 		cmd, err := Decode(b)
 		if (err == nil) != (h == "08a0") {
-			t.Errorf("%s: %+v, %v", h, cmd, err)
+			t.Errorf("%s decodes as %+v, %v, want only 08a0 to be valid", h, cmd, err)
 		}
 	}
 }
@@ -301,10 +301,10 @@ func TestRulesOfOlderLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rules := cmd.(*core.SetRules).Rules; rules.OpenOrders != 17 || rules.MinSources != [core.Feeds]uint8{} {
-		t.Errorf("%+v", rules)
+		t.Errorf("the rules of an older log: %+v, want 17 open orders and no sources required", rules)
 	}
 	if again, err := Encode(nil, cmd); err != nil || hex.EncodeToString(again) != old {
-		t.Errorf("%x, %v", again, err)
+		t.Errorf("the rules of an older log are encoded as %x, %v, want %s", again, err, old)
 	}
 }
 

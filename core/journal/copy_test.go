@@ -19,7 +19,7 @@ func TestCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if first.Below != 61 || first.Files < 3 {
-		t.Fatalf("%+v", first)
+		t.Fatalf("the first copy is %+v, want the groups below 61 in three files or more", first)
 	}
 	mustWrite(t, filepath.Join(from, "other"), []byte("x"))
 	f := mustOpen(t, from)

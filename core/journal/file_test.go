@@ -99,7 +99,7 @@ func TestNewMark(t *testing.T) {
 			t.Fatal(err)
 		}
 		if at, err := NewMark(dir, want[2].After()); err != nil || at != want[4].After() {
-			t.Fatalf("%s: %+v, %v", name, at, err)
+			t.Fatalf("a mark that is %s: NewMark returns %+v, %v, want %+v", name, at, err, want[4].After())
 		}
 		f := mustOpen(t, dir)
 		if _, err := NewMark(dir, Position{}); !errors.Is(err, ErrMarked) {

@@ -86,13 +86,13 @@ func TestSnapshots(t *testing.T) {
 		}
 		got, parts, err := readSnapshot(newest(t, dir))
 		if err != nil || got != wrote || !reflect.DeepEqual(parts, partsOf(n)) {
-			t.Fatalf("%+v %v, %v", got, parts, err)
+			t.Fatalf("the snapshot reads back as %+v %v, %v, want %+v with the same parts", got, parts, err, wrote)
 		}
 		if st, _ := os.Stat(newest(t, dir)); st.Size() != got.Bytes {
 			t.Errorf("%d bytes, not %d", st.Size(), got.Bytes)
 		}
 		if got.Bytes = 0; got != snapshotAt(n) {
-			t.Errorf("%+v", got)
+			t.Errorf("the snapshot is %+v, want %+v", got, snapshotAt(n))
 		}
 	}
 	paths, err := Snapshots(dir)
@@ -100,7 +100,7 @@ func TestSnapshots(t *testing.T) {
 		t.Fatalf("%v, %v: want the newest two", paths, err)
 	}
 	if older, err := ProveSnapshot(paths[1]); err != nil || older.Number != 10 {
-		t.Fatalf("%+v, %v", older, err)
+		t.Fatalf("the older snapshot is %+v, %v, want number 10", older, err)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestAdoptSnapshot(t *testing.T) {
 		t.Errorf("%+v %v, want %+v", s, err, written)
 	}
 	if got, err := LatestSnapshot(dir); err != nil || filepath.Base(got) != name {
-		t.Errorf("%s %v", got, err)
+		t.Errorf("the latest snapshot is %s %v, want %s", got, err, name)
 	}
 }
 

@@ -101,7 +101,7 @@ func wantGroups(t *testing.T, dir string, want []Group, what string) {
 	copyLog(t, broken, dir)
 	f, err := Open(broken, Options{Now: func() int64 { return 1 << 40 }})
 	if err != nil {
-		t.Fatalf("%s: %v", what, err)
+		t.Fatalf("%s: Open fails: %v", what, err)
 	}
 	if got := mustDrain(t, f, 1); !same(got, want) {
 		t.Fatalf("%s: %d groups, want %d", what, len(got), len(want))

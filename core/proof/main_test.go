@@ -195,7 +195,7 @@ func play(t testing.TB, dir string) {
 	w.waitFor(btc.Number, core.Proposed)
 	w.second(7)
 	if r := w.waitFor(btc.Number, core.Settled); r.Number != settledRound || r.Winner != core.Yes || r.Covered != 10 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("the round is %+v, want number %d settled for yes with 10 covered seconds", r, settledRound)
 	}
 
 	// The next round gets no price of its own, and those of an operator.
@@ -211,10 +211,10 @@ func play(t testing.TB, dir string) {
 	w.do(&core.ProposePrice{Market: next.Market, Price: start - 9, Audit: by})
 	w.second(7)
 	if r := w.waitFor(next.Number, core.Settled); r.Number != operatorRound || r.Winner != core.No || !r.ByOperator {
-		t.Fatalf("%+v", r)
+		t.Fatalf("the round is %+v, want number %d settled for no by the operator", r, operatorRound)
 	}
 	if r := w.waitFor(voidRound, core.Void); r.Category != 7 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("the void round is %+v, want category 7", r)
 	}
 	w.stop()
 }

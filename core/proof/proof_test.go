@@ -424,11 +424,11 @@ for f in files:
 	out, err := exec.Command(python, append([]string{"-B", "-c", all, program}, slices.Sorted(maps.Keys(cases))...)...).CombinedOutput()
 	lines := slices.Collect(strings.Lines(string(out)))
 	if err != nil || len(lines) != len(cases) {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("the Python checker fails: %v\n%s", err, out)
 	}
 	for i, path := range slices.Sorted(maps.Keys(cases)) {
 		if good := strings.Contains(lines[i], " agrees: "); good != cases[path] || !good && !strings.Contains(lines[i], "does not hold") {
-			t.Errorf("%s: %s", filepath.Base(path), lines[i])
+			t.Errorf("the Python checker says of %s: %s, want agrees only for a true bundle", filepath.Base(path), lines[i])
 		}
 	}
 }

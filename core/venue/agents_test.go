@@ -55,7 +55,7 @@ func (f *family) do(c core.Command) core.Reject {
 func (f *family) must(c core.Command) {
 	f.Helper()
 	if r := f.do(c); r != core.OK {
-		f.Fatalf("%T: %v", c, r)
+		f.Fatalf("%T is rejected: %v", c, r)
 	}
 }
 
@@ -134,8 +134,11 @@ func eventsOf[E core.Event](f *family) (list []E) {
 func TestCreateAgent(t *testing.T) {
 	f := newFamily(t)
 	a := f.v.accounts[agent]
-	if a.Name != "scout" || a.Agent.Owner != owner || a.Agent.Rev != 1 || f.cash(agent) != 500_000 || f.cash(owner) != 500_000 {
-		t.Errorf("%+v, cash %d", a.User, f.cash(agent))
+	if a.Name != "scout" || a.Agent.Owner != owner || a.Agent.Rev != 1 {
+		t.Errorf("the agent is %+v, want scout of account %d at rev 1", a.User, owner)
+	}
+	if f.cash(agent) != 500_000 || f.cash(owner) != 500_000 {
+		t.Errorf("the agent has %d pips, its owner %d, want 500000 each", f.cash(agent), f.cash(owner))
 	}
 	for _, c := range []struct {
 		what string
@@ -184,8 +187,10 @@ func TestAgentKeys(t *testing.T) {
 	f.must(&core.CreateKey{User: agent, Key: "k", Scopes: core.ScopeTrade})
 	f.must(&core.CreateKey{User: owner, Key: "o", Scopes: core.ScopeTrade})
 	signed := func(n core.KeyNumber) bool { return f.v.Authorized(&core.CancelAll{User: agent, Key: n}) }
-	if !signed(0) || !signed(1) || !signed(2) || signed(3) || signed(1<<40) {
-		t.Error("authorized keys differ from those that exist")
+	for number, want := range map[core.KeyNumber]bool{0: true, 1: true, 2: true, 3: false, 1 << 40: false} {
+		if got := signed(number); got != want {
+			t.Errorf("a command of key %d is authorized: %t, want %t", number, got, want)
+		}
 	}
 	f.must(&core.RevokeKey{User: agent, Key: "k"})
 	again := restored(t, f.v)
@@ -544,7 +549,7 @@ func TestUnpricedWithinCollar(t *testing.T) {
 			}
 			f.must(o)
 			if fills := eventsOf[*core.Filled](f); len(fills) != 1 || fills[0].Qty != 1 {
-				t.Errorf("%v", f.last)
+				t.Errorf("the order within the collar has the events %v, want one fill of 1", f.last)
 			}
 		})
 	}
@@ -568,7 +573,7 @@ func TestStates(t *testing.T) {
 	canceled := func(what string, why core.Reason) {
 		t.Helper()
 		if list := eventsOf[*core.OrderClosed](f); len(list) != 1 || list[0].Reason != why || f.v.accounts[agent].resting != 0 {
-			t.Errorf("%s: %v", what, f.last)
+			t.Errorf("%s: %v, want one order closed for %v and none resting", what, f.last, why)
 		}
 	}
 	changed := func(what string, want ...core.AgentChanged) {
@@ -585,7 +590,7 @@ func TestStates(t *testing.T) {
 		t.Helper()
 		f.want(what, f.order(agent, core.Buy, core.Yes, 4000, 1), core.MandateViolation)
 		if got := eventsOf[*core.OrderPlaced](f)[0].Violation; *got != (core.Violation{Rule: rule, Rev: rev}) {
-			t.Errorf("%s: %+v", what, got)
+			t.Errorf("%s: %+v, want rule %v at rev %d", what, got, rule, rev)
 		}
 	}
 	state("new", core.AgentActive)
@@ -714,7 +719,7 @@ func TestClosedAgentReturnsCash(t *testing.T) {
 		t.Errorf("a payout: %v", f.last)
 	}
 	if p := f.v.Performance(agent); p.Realized != -250 || p.TransfersNet != -11+250 || p.DepositsNet != 11 {
-		t.Errorf("%+v", p)
+		t.Errorf("the performance is %+v, want 250 lost, 239 returned net and 11 deposited", p)
 	}
 	if e := f.v.Equity(agent); e != 0 {
 		t.Errorf("equity %d", e)

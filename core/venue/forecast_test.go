@@ -29,7 +29,7 @@ func TestForecastChecks(t *testing.T) {
 	same := func(*core.SubmitForecast) {}
 	want("accepted", forecastOf(same), core.OK)
 	if e := v.ev.List[0].(*core.ForecastSubmitted); *e != (core.ForecastSubmitted{User: 1, Market: 1, Generation: 1, P: 6200}) {
-		t.Errorf("%+v", e)
+		t.Errorf("the event is %+v, want the forecast 6200 of account 1 for generation 1", e)
 	}
 	want("no account", forecastOf(func(c *core.SubmitForecast) { c.User = 99 }), core.UnknownUser)
 	want("no market", forecastOf(func(c *core.SubmitForecast) { c.Market = 30 }), core.UnknownMarket)

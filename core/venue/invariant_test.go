@@ -84,7 +84,7 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 		again, err := Restore(b)
 		if (err == nil) != (why == "") || (again == nil) != (why != "") || err != nil && !strings.Contains(err.Error(), why) {
-			t.Errorf("%q: %v", why, err)
+			t.Errorf("Restore of a spoiled state: %[2]v, want %[1]q, or no error if that is empty", why, err)
 		}
 	}
 	if v, err := Restore([]byte{0xff}); v != nil || err == nil || !strings.HasPrefix(err.Error(), "state of the venue: ") {

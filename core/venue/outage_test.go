@@ -60,7 +60,7 @@ func runOutage(t *testing.T, from, long int64, settles bool, twap core.Price) {
 		at.Seq, at.Ts = at.Seq+1, max(at.Ts+1, ts)
 		ev := &core.Events{}
 		if r := v.Apply(at, c, ev); r != core.OK && r != core.MarketPaused {
-			t.Fatalf("%T: %v", c, r)
+			t.Fatalf("%T is rejected: %v", c, r)
 		}
 		for _, e := range ev.List {
 			if x, ok := e.(*core.RoundChanged); ok && x.Round.Number == 1 {
@@ -93,7 +93,7 @@ func runOutage(t *testing.T, from, long int64, settles bool, twap core.Price) {
 		second(s)
 	}
 	if final == nil || !final.Status.Final() {
-		t.Fatalf("%+v", final)
+		t.Fatalf("the round is %+v, want it final", final)
 	}
 	alice, _ := v.Balance(1)
 	bob, _ := v.Balance(2)

@@ -190,7 +190,7 @@ func begin(t *rapid.T) (*Venue, *script, *eventChecker) {
 		s.at.Ts++
 		ev := &core.Events{}
 		if r := v.Apply(s.at, c, ev); r != core.OK {
-			t.Fatalf("%T: %v", c, r)
+			t.Fatalf("%T is rejected: %v", c, r)
 		}
 		w.check(v, s.at, v.Fees(), c, core.OK, ev)
 	}
@@ -328,7 +328,7 @@ func TestRestoredVenueGoesOnAlike(t *testing.T) {
 		v, s, _ := begin(t)
 		for _, c := range otherCommands() {
 			if r := v.Apply(s.stamp(), c, &core.Events{}); r != core.OK {
-				t.Fatalf("%T: %v", c, r)
+				t.Fatalf("%T is rejected: %v", c, r)
 			}
 		}
 		run := func(vs []*Venue, n int) {

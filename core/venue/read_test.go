@@ -22,7 +22,7 @@ func opened(t testing.TB) (*Venue, func(core.Command) core.Reject) {
 	}
 	for _, c := range opening() {
 		if r := do(c); r != core.OK {
-			t.Fatalf("%T: %v", c, r)
+			t.Fatalf("%T is rejected: %v", c, r)
 		}
 	}
 	return v, do
@@ -33,7 +33,7 @@ func TestReads(t *testing.T) {
 	v, do := opened(t)
 	for _, c := range otherCommands() {
 		if r := do(c); r != core.OK {
-			t.Fatalf("%T: %v", c, r)
+			t.Fatalf("%T is rejected: %v", c, r)
 		}
 	}
 	do(&core.PlaceOrder{User: 3, ClientID: 9, Market: 1, Outcome: core.No, Tick: 4000, Qty: 3})
@@ -177,7 +177,7 @@ func TestPreviewOfMaxCost(t *testing.T) {
 		}
 		p.Fills = nil
 		if r != core.OK || !reflect.DeepEqual(p, want) {
-			t.Errorf("%v, %+v", r, p)
+			t.Errorf("the preview is %v, %+v, want ok, %+v", r, p, want)
 		}
 		c.MaxCost++
 	}
@@ -246,8 +246,11 @@ func TestSlotIsReused(t *testing.T) {
 		do(&core.Clock{})
 		m := v.trading[0]
 		s, ok := v.Market(m)
-		if !ok || (s.Generation == 2) != (s.Number > 32) || s.LastTick != 0 || s.Volume != 0 || s.Open != 0 || s.Book.Len() != 0 {
-			t.Fatalf("minute %d: %+v", minute, s)
+		if !ok || (s.Generation == 2) != (s.Number > 32) {
+			t.Fatalf("minute %d: market %d is there: %t, %+v, want the second generation after round 32", minute, m, ok, s)
+		}
+		if s.LastTick != 0 || s.Volume != 0 || s.Open != 0 || s.Book.Len() != 0 {
+			t.Fatalf("minute %d: a new round has traded or has orders: %+v", minute, s)
 		}
 		for u := core.UserID(1); u <= 2; u++ {
 			if h := v.Holding(u, m); h != (ledger.Holding{}) {

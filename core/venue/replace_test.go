@@ -43,7 +43,7 @@ func (v *replaceVenue) do(c core.Command) core.Reject {
 func (v *replaceVenue) must(c core.Command) core.OrderID {
 	v.t.Helper()
 	if r := v.do(c); r != core.OK {
-		v.t.Fatalf("%T: %v", c, r)
+		v.t.Fatalf("%T is rejected: %v", c, r)
 	}
 	return core.OrderID(v.st.Seq)
 }

@@ -222,7 +222,7 @@ func drive(tb testing.TB, v *Venue, st *core.Stamp, ev *core.Events) func(core.C
 		st.Ts++
 		ev.Reset()
 		if r := v.Apply(*st, c, ev); r != core.OK {
-			tb.Fatalf("%T: %v", c, r)
+			tb.Fatalf("%T is rejected: %v", c, r)
 		}
 	}
 }

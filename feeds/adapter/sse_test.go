@@ -83,7 +83,7 @@ func TestEventStreamSendsItsKeyOnlyToTheVenue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, stop := served(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer sesame" || r.Header.Get("Accept") != "text/event-stream" || r.URL.Path != "/prices" {
-				t.Errorf("%s %v", r.URL, r.Header)
+				t.Errorf("the request is %s with %v, want the key, an event stream, and /prices", r.URL, r.Header)
 			}
 			http.Redirect(w, r, "http://elsewhere.test/", http.StatusTemporaryRedirect)
 		})
@@ -108,7 +108,7 @@ func TestEventStreamEndsWithItsContext(t *testing.T) {
 		defer cancel()
 		var got caught
 		if err := New(plain(stream), o).Run(ctx, got.out); !errors.Is(err, context.DeadlineExceeded) || len(got.prices) != 1 {
-			t.Errorf("%v, %v", err, got.prices)
+			t.Errorf("the stream ends with %v and prices %v, want DeadlineExceeded and one price", err, got.prices)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestEventStreamOverTLS(t *testing.T) {
 		err := l.Run(ctx, func(p core.Price, at time.Time) { got.out(p, at); cancel() })
 		s.Close()
 		if !errors.Is(err, context.Canceled) || fmt.Sprint(got.prices) != "[3]" {
-			t.Errorf("%v, %v", err, got.prices)
+			t.Errorf("the stream ends with %v and prices %v, want Canceled and the price 3", err, got.prices)
 		}
 		for end := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
 			if time.Now().After(end) {

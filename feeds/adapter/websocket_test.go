@@ -68,7 +68,7 @@ func TestWebSocketEnds(t *testing.T) {
 		t.Run(c.story, func(t *testing.T) {
 			inBubble(t, func(ctx context.Context, conn *websocket.Conn) {
 				if _, hello, err := conn.Read(ctx); err != nil || string(hello) != "hello" {
-					t.Errorf("%q, %v", hello, err)
+					t.Errorf("the first message is %q, %v, want hello", hello, err)
 				}
 				c.server(ctx, conn)
 			}, func(t *testing.T, o Options) {
@@ -137,7 +137,7 @@ func TestHeartbeats(t *testing.T) {
 		for range 10 {
 			_, text, err := c.Read(ctx)
 			if err != nil || string(text) != "beat" && string(text) != "hello" {
-				t.Errorf("%q, %v", text, err)
+				t.Errorf("the message is %q, %v, want a heartbeat or hello", text, err)
 			}
 			say(ctx, c, "beat")
 		}
@@ -184,7 +184,7 @@ func TestTooManyDropsEndTheConnection(t *testing.T) {
 		l := New(codec, o)
 		err := l.Run(t.Context(), new(caught).out)
 		if h := l.Counts(); !errors.Is(err, ErrTooManyDrops) || h.Messages != 2*maxConsecutiveDrops || h.Values[feeds.Garbled] != 2*maxConsecutiveDrops-1 || h.Values[feeds.NotDropped] != 1 {
-			t.Errorf("%v, %+v", err, h)
+			t.Errorf("the connection ends with %v and counts %+v, want ErrTooManyDrops, one price and garbled messages", err, h)
 		}
 	})
 }

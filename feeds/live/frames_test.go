@@ -113,7 +113,7 @@ func FuzzFrames(f *testing.F) {
 func check(t *testing.T, venue string, message []byte, quotes []adapter.Quote, err error) {
 	t.Helper()
 	if err != nil && !errors.Is(err, adapter.ErrReconnectRequested) && !errors.Is(err, adapter.ErrRejected) {
-		t.Fatalf("%s: %q: %v", venue, message, err)
+		t.Fatalf("%s, message %q: %v, want ErrReconnectRequested or ErrRejected as the only errors", venue, message, err)
 	}
 	if err != nil && (len(quotes) > 0 || len(err.Error()) > 700) {
 		t.Fatalf("%s: %q: %v and %v", venue, message, quotes, err)
@@ -121,7 +121,7 @@ func check(t *testing.T, venue string, message []byte, quotes []adapter.Quote, e
 	for _, q := range quotes {
 		accepted := q.Drop == feeds.NotDropped
 		if accepted != (q.Price > 0) || q.Drop >= feeds.DropReasons || q.Stamp < 0 {
-			t.Fatalf("%s: %q: %+v", venue, message, q)
+			t.Fatalf("%s, message %q: %+v, want a price if and only if it is accepted, and a stamp", venue, message, q)
 		}
 		if accepted && !strings.ContainsAny(string(message), "123456789") {
 			t.Fatalf("%s: %q has no digit, but the price %s", venue, message, shownQuote(q))

@@ -177,7 +177,7 @@ func (s *scriptedVenue) serve(w http.ResponseWriter, r *http.Request) {
 
 func (s *scriptedVenue) events(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "Bearer sesame" || r.URL.Path != "/v2/updates/price/stream" || r.URL.Query().Get("ids[]") != pythGold || r.URL.Query().Get("parsed") != "true" {
-		s.t.Errorf("%s %v", r.URL, r.Header)
+		s.t.Errorf("the client asks for %s with %v, want the stream of gold prices with its key", r.URL, r.Header)
 	}
 	for _, f := range s.script() {
 		if _, err := fmt.Fprintf(w, "data:%s\n\n", f); err != nil {
@@ -230,7 +230,7 @@ func TestSnapshotUpdatesHeartbeatsCut(t *testing.T) {
 		script := slices.Concat(v.chatter, []string{v.price("65000", now, 1)}, v.chatter, []string{v.price("65001", now.Add(time.Second), 2), v.other, v.price("64999", now.Add(2*time.Second), 3)})
 		prices, drops, err := countsOf(t, v, script...)
 		if fmt.Sprint(prices) != "[65000 65001 64999]" || drops != "wrong_product 1" || !errors.Is(err, io.EOF) {
-			t.Errorf("%v, %s, %v", prices, drops, err)
+			t.Errorf("prices %v, drops %s, %v, want 65000, 65001 and 64999, one wrong product and the end", prices, drops, err)
 		}
 	})
 }
@@ -242,7 +242,7 @@ func TestRejectedSubscription(t *testing.T) {
 		}
 		prices, drops, err := countsOf(t, v, v.chatter[0], v.refusal, v.price("65000", now, 1))
 		if len(prices) > 0 || drops != "" || !errors.Is(err, adapter.ErrRejected) {
-			t.Errorf("%v, %s, %v", prices, drops, err)
+			t.Errorf("after a rejected subscription: prices %v, drops %s, %v, want ErrRejected alone", prices, drops, err)
 		}
 	})
 }
@@ -254,7 +254,7 @@ func TestReconnectRequest(t *testing.T) {
 		}
 		prices, _, err := countsOf(t, v, v.price("65000", now, 1), v.reconnect, v.price("65001", now.Add(time.Second), 2))
 		if fmt.Sprint(prices) != "[65000]" || !errors.Is(err, adapter.ErrReconnectRequested) {
-			t.Errorf("%v, %v", prices, err)
+			t.Errorf("after a reconnect request: prices %v, %v, want 65000 and ErrReconnectRequested", prices, err)
 		}
 	})
 }
@@ -315,7 +315,7 @@ func TestBadPrices(t *testing.T) {
 		script = append(script, v.price("101", now.Add(time.Second), 100))
 		prices, drops, err := countsOf(t, v, script...)
 		if fmt.Sprint(prices) != "[100 101]" || !errors.Is(err, io.EOF) {
-			t.Errorf("%v, %s, %v", prices, drops, err)
+			t.Errorf("prices %v, drops %s, %v, want 100 and 101, and the end", prices, drops, err)
 		}
 		total := 0
 		for d := range strings.SplitSeq(drops, ", ") {
@@ -356,7 +356,7 @@ func TestFlood(t *testing.T) {
 		var x feed.Index
 		err := l.Run(t.Context(), func(p core.Price, at time.Time) {
 			if v := x.Update(l.Feed(), l.Name(), p, at.UnixNano()); p != 65000e8 || v != feed.Accepted {
-				t.Errorf("%s %s", dollars(p), v)
+				t.Errorf("the price %s is %s, want 65000, accepted", dollars(p), v)
 			}
 		})
 		h := l.Counts()
@@ -365,10 +365,10 @@ func TestFlood(t *testing.T) {
 			all += n
 		}
 		if !errors.Is(err, io.EOF) || h.Messages != frames || all != frames || h.Values[feeds.Zero]+h.Values[feeds.NotNumber] != frames/5 || h.Values[feeds.Garbled] != frames/5 || h.Values[feeds.WrongProduct] != frames/5 {
-			t.Errorf("%v, %+v", err, h)
+			t.Errorf("the counts of the flood: %v, %+v, want a fifth each of bad numbers, garbled frames and wrong products", err, h)
 		}
 		if tick, gap := x.Tick(l.Feed(), now.UnixNano()); gap != feed.NoGap || tick.Price != 65000e8 || tick.Count != 1 {
-			t.Errorf("%+v", tick)
+			t.Errorf("the index after the flood is %+v, want 65000 of one source", tick)
 		}
 	})
 }

@@ -90,7 +90,7 @@ func TestBTCAlwaysTrades(t *testing.T) {
 		}
 	}
 	if b, err := c.Next(core.BTC, time.Now(), 5); len(b) != 0 || err != nil {
-		t.Errorf("%v, %v", b, err)
+		t.Errorf("the next changes of BTC are %v, %v, want none", b, err)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestYearNotCovered(t *testing.T) {
 		}
 	}
 	if b, err := c.Next(core.WTI, ny(t, c, "2027-12-30 12:00:00"), 9); !errors.Is(err, ErrYear) || len(b) != 3 {
-		t.Errorf("%v, %v", b, err)
+		t.Errorf("the next changes of WTI are %v, %v, want three and then ErrYear", b, err)
 	}
 	if _, err := c.Next(core.WTI, ny(t, c, "2025-06-01 12:00:00"), 1); !errors.Is(err, ErrYear) {
 		t.Error(err)
@@ -199,7 +199,7 @@ func TestLoadWith(t *testing.T) {
 		t.Errorf("End is %s, want %s", c.End(), want)
 	}
 	if before, err := LoadWith(strings.NewReader("year 2025")); err != nil || before.first != 2025 || before.last != 2027 {
-		t.Errorf("%+v, %v", before, err)
+		t.Errorf("a file of 2025 gives %+v, %v, want the years 2025 to 2027", before, err)
 	}
 	for text, want := range map[string]string{
 		"year 2029": "line 1: year 2029 leaves a gap after 2027",

@@ -77,7 +77,7 @@ func TestSchedulerSubmitsEveryChange(t *testing.T) {
 		}
 		for _, f := range []core.Feed{core.Gold, core.WTI} {
 			if !slices.Equal(s.lines[f], want) {
-				t.Errorf("%s: %q", f, s.lines[f])
+				t.Errorf("the scheduler submits for %s %q, want %q", f, s.lines[f], want)
 			}
 		}
 		if !slices.Equal(s.lines[core.BTC], []string{"Wed 12:00:00 open"}) {
@@ -92,7 +92,7 @@ func TestSchedulerWithoutCalendar(t *testing.T) {
 		NewScheduler(nil, s.submit).Run(t.Context())
 		for f := range core.Feed(core.Feeds) {
 			if len(s.lines[f]) != 1 {
-				t.Errorf("%s: %q", f, s.lines[f])
+				t.Errorf("without a calendar the scheduler submits for %s %q, want one line", f, s.lines[f])
 			}
 		}
 	})
@@ -111,7 +111,7 @@ func TestSchedulerAtTheEndOfTheCalendar(t *testing.T) {
 			core.WTI:  {"Fri 16:59:00 open until Fri 17:00", "Fri 17:00:00 shut"},
 		} {
 			if !slices.Equal(s.lines[f], want) {
-				t.Errorf("%s: %q", f, s.lines[f])
+				t.Errorf("the scheduler submits for %s %q, want %q", f, s.lines[f], want)
 			}
 		}
 	})
@@ -131,7 +131,7 @@ func TestSchedulerAfterTheClockIsCorrected(t *testing.T) {
 		}}
 		s.run(t, c, 2*time.Minute)
 		if got := s.lines[core.Gold]; !slices.Equal(got, []string{"Mon 12:00:00 shut", "Wed 12:01:00 open until Wed 17:00"}) {
-			t.Errorf("%q", got)
+			t.Errorf("the scheduler submits %q, want that it corrects itself within a minute", got)
 		}
 	})
 }
@@ -190,7 +190,7 @@ func TestSchedulerAfterSleep(t *testing.T) {
 		}}
 		s.run(t, c, 2*time.Minute)
 		if got := s.lines[core.WTI]; len(got) != 2 || got[1] != "Wed 17:01:00 shut" {
-			t.Errorf("%q", got)
+			t.Errorf("the scheduler submits %q, want that it closes WTI within a minute", got)
 		}
 	})
 }

@@ -90,7 +90,7 @@ func TestKeys(t *testing.T) {
 	d.read(body, &made)
 	secret, err := hex.DecodeString(made.Secret)
 	if status != 201 || err != nil || len(secret) != 32 || fmt.Sprint(made.Scopes) != "[read withdraw]" {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("POST /admin/users/1/keys: %d %s, want 201, a secret of 32 bytes and the scopes read and withdraw", status, body)
 	}
 	key := lanetest.Key{ID: made.APIKey, Secret: secret, User: 1}
 	if status, body := d.Call(key, "GET", "/v1/portfolio/balance", ""); status != 200 {
@@ -143,7 +143,7 @@ func TestMarkets(t *testing.T) {
 	d.advance(10*time.Second, d.status(1, core.Settled))
 	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		if s, _ := v.Market(1); s.Winner != core.No || s.Gen != 2 || s.Settle != 6_400_000_000_000 {
-			t.Errorf("%+v", s.Round)
+			t.Errorf("the round after the second proposal: %+v, want it settled for no at 64000 dollars, in generation 2", s.Round)
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestSettings(t *testing.T) {
 		"/v1/exchange/fees":     `{"maker_rate":10,"taker_rate":300,"maker_rebate_pct":20,"referral_pct":5,`,
 	} {
 		if status, body := d.Call(alice, "GET", target, ""); status != 200 || len(body) < len(want) || body[:len(want)] != want {
-			t.Errorf("%s: %d %s", target, status, body)
+			t.Errorf("GET %s: %d %s, want 200 and %s", target, status, body, want)
 		}
 	}
 	d.runCases([]want{{"PUT", "/admin/schedule", `{"schedule":[]}`, 200, `^\{"schedule":\[\]\}$`}})
@@ -203,7 +203,7 @@ func TestTicks(t *testing.T) {
 	})
 	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		if tick, ok, _, _ := v.Index(core.BTC); !ok || tick.Price != 6_500_000_000_001 || !tick.Manual || tick.Count != 2 {
-			t.Errorf("%+v", tick)
+			t.Errorf("the index of BTC: %+v, want 6500000000001 by hand, of two sources", tick)
 		}
 	})
 }
@@ -218,7 +218,7 @@ func TestTicksKeepTheirOrder(t *testing.T) {
 		for i := range sources {
 			all.Go(func() {
 				if status, body := d.do("POST", "/admin/oracle/ticks", fmt.Sprintf(`{"feed":0,"source":"s%d","price":"%d"}`, i, 6_500_000_000_000+i)); status != 200 {
-					t.Errorf("%d %s", status, body)
+					t.Errorf("POST /admin/oracle/ticks: %d %s, want 200", status, body)
 				}
 			})
 		}
@@ -250,8 +250,11 @@ func TestStateAndSnapshot(t *testing.T) {
 	var s sums
 	status, body := d.do("GET", "/admin/state", "")
 	d.read(body, &s)
-	if status != 200 || s.Collateral != 40000 || s.Reserved == 0 || s.Fees == 0 || s.Cash+s.Reserved+s.Collateral+s.Fees != s.Deposits-s.Withdrawals {
-		t.Errorf("%d %s", status, body)
+	if status != 200 || s.Collateral != 40000 || s.Reserved == 0 || s.Fees == 0 {
+		t.Errorf("GET /admin/state: %d %s, want 200, 40000 pips as collateral, a reserve and fees", status, body)
+	}
+	if held, paid := s.Cash+s.Reserved+s.Collateral+s.Fees, s.Deposits-s.Withdrawals; held != paid {
+		t.Errorf("GET /admin/state: %d pips are held and %d were paid in: %s", held, paid, body)
 	}
 	for range 2 {
 		var snapshot sums
@@ -304,7 +307,7 @@ func TestAudit(t *testing.T) {
 		var p list
 		status, body := d.do("GET", "/admin/audit?limit=3&cursor="+cursor, "")
 		if d.read(body, &p); status != 200 || len(p.Actions) > 3 {
-			t.Fatalf("%d %s", status, body)
+			t.Fatalf("GET /admin/audit?limit=3: %d %s, want 200 and three actions at most", status, body)
 		}
 		got.Actions = append(got.Actions, p.Actions...)
 		if cursor = p.Cursor; cursor == "" {
@@ -332,7 +335,7 @@ func TestUserPages(t *testing.T) {
 		}
 		status, body := d.do("GET", "/admin/users?limit=3&cursor="+cursor, "")
 		if d.read(body, &p); status != 200 {
-			t.Fatalf("%d %s", status, body)
+			t.Fatalf("GET /admin/users?limit=3: %d %s, want 200", status, body)
 		}
 		for _, u := range p.Users {
 			got = append(got, u.UserID)

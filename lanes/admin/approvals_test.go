@@ -25,7 +25,7 @@ func (d *testOperator) request(token, target, body string) string {
 	}
 	status, _, got := d.send("POST", target, body, bearer(token))
 	if d.read(got, &made); status != 202 || made.ApprovalID == "" {
-		d.T.Fatalf("%s: %d %s", target, status, got)
+		d.T.Fatalf("POST %s: %d %s, want 202 and an approval_id", target, status, got)
 	}
 	return "/admin/approvals/" + made.ApprovalID
 }
@@ -150,7 +150,7 @@ func TestFourEyesMarkets(t *testing.T) {
 	d.advance(10*time.Second, d.status(1, core.Settled))
 	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		if s, _ := v.Market(1); s.Winner != core.Yes || !s.ByOperator {
-			t.Errorf("%+v", s.Round)
+			t.Errorf("the round after the approved price: %+v, want yes, by an operator", s.Round)
 		}
 	})
 	d.as(ann, want{"POST", void1 + "/approve", "", 409, code("invalid_transition")})
@@ -173,7 +173,7 @@ func TestFourEyesTicks(t *testing.T) {
 	)
 	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		if x, _, _, _ := v.Index(core.BTC); x.Price != 6_600_000_000_000 || !x.Manual {
-			t.Errorf("%+v", x)
+			t.Errorf("the index after the approved tick: %+v, want 6600000000000 by hand", x)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func TestOnlyTheOperator(t *testing.T) {
 	}
 	for _, target := range []string{"/livez", "/readyz", "/readyz?verbose"} {
 		if status, _, body := d.send("GET", target, "", nil); status != 200 {
-			t.Errorf("%s: %d %s", target, status, body)
+			t.Errorf("GET %s without a token: %d %s, want 200", target, status, body)
 		}
 	}
 	if status, _, _ := d.send("GET", "/admin/state", "", http.Header{"Authorization": {"bearer " + token}}); status != 200 {
@@ -123,7 +123,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	_, metrics := d.do("GET", "/metrics", "")
 	seen := d.logs.String() + metrics
 	if user.AccountToken == "" || key.Secret == "" || !strings.Contains(seen, "admin_create_user") || !strings.Contains(seen, `reason=requested`) {
-		t.Fatalf("%+v %+v\n%s", user, key, seen)
+		t.Fatalf("the user is %+v, the key %+v, want both with their secrets, and the action with its reason in\n%s", user, key, seen)
 	}
 	for _, secret := range []string{token, user.AccountToken, key.Secret} {
 		if strings.Contains(seen, secret) {

@@ -25,7 +25,7 @@ func (d *testOperator) probe(target string) string {
 	var h health
 	d.read(body, &h)
 	if h.Environment != "live" || h.Oracle != "manual" {
-		d.T.Errorf("%s", body)
+		d.T.Errorf("%s: %s, want environment live and the manual oracle", target, body)
 	}
 	return fmt.Sprintf("%d %s %s", status, strings.Join(h.Reasons, ","), strings.Join(h.StaleFeeds, ","))
 }
@@ -79,7 +79,7 @@ func TestReadyOnANearlyFullDisk(t *testing.T) {
 			var h health
 			d.read(body, &h)
 			if status != 200 || !h.Ready || len(h.Reasons) > 0 {
-				t.Fatalf("%d %s", status, body)
+				t.Fatalf("/readyz on a nearly full disk: %d %s, want 200, ready without reasons", status, body)
 			}
 			if (len(h.Warnings) == 1 && h.Warnings[0] == "disk_full") == want {
 				return body

@@ -30,7 +30,7 @@ func (d *testOperator) add(name, role string) string {
 	}
 	status, body := d.do("POST", "/admin/operators", fmt.Sprintf(`{"name":%q,"role":%q}`, name, role))
 	if d.read(body, &made); status != 201 || made.OperatorToken == "" {
-		d.T.Fatalf("%d %s", status, body)
+		d.T.Fatalf("POST /admin/operators as %s: %d %s, want 201 and a token", role, status, body)
 	}
 	return made.OperatorToken
 }
@@ -71,7 +71,7 @@ func TestNamedOperators(t *testing.T) {
 	})
 	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		if got := v.Operators(); len(got) != 1 || got[0].Name != "alice" || got[0].Role != core.RoleTreasurer {
-			t.Errorf("%+v", got)
+			t.Errorf("the operators are %+v, want alice alone, as treasurer", got)
 		}
 	})
 	if again := d.add("bob", "admin"); again == bob {
@@ -151,7 +151,7 @@ func TestRoles(t *testing.T) {
 				t.Errorf("%s may not %s: %s", role, action, body)
 			}
 			if status == 401 || status == 404 && strings.Contains(body, `"not_found"`) {
-				t.Errorf("%s %s: %d %s", method, target, status, body)
+				t.Errorf("%s %s: %d %s, want the route to exist and the token to be valid", method, target, status, body)
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func TestAccountOfAUser(t *testing.T) {
 		{"DELETE", "/admin/users/2/keys/" + key.ID, "", 200, `"revoked":true`}, // not an account's own key: nothing happens
 	})
 	if status, body := d.Call(key, "GET", "/v1/portfolio/balance", ""); status != 200 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("a read after the operator revoked the key under another account: %d %s, want 200", status, body)
 	}
 	d.runCases([]want{
 		{"DELETE", "/admin/users/1/orders", `{"reason":"asked on the phone"}`, 200, `^\{"user_id":1,"canceled":1,"seq":"\d+"\}$`},
@@ -208,7 +208,7 @@ func TestAccountOfAUser(t *testing.T) {
 	}
 	d.Engine.Read(func(_ *venue.Venue, w *view.View) {
 		if o := w.Order(1, core.OrderID(order.Stamp.Seq)); o == nil || o.Reason != core.ByOperator {
-			t.Errorf("%+v", o)
+			t.Errorf("the order is %+v, want it canceled by the operator", o)
 		}
 	})
 }
@@ -223,11 +223,11 @@ func TestResetToken(t *testing.T) {
 	d.read(body, &was)
 	status, body := d.do("POST", "/admin/users/3/token", "")
 	if d.read(body, &now); status != 200 || now.AccountToken == was.AccountToken {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("POST /admin/users/3/token: %d %s, want 200 and another token", status, body)
 	}
 	for token, want := range map[string]core.UserID{was.AccountToken: 0, now.AccountToken: 3} {
 		if u, ok := d.Engine.AccountByToken(sha256.Sum256([]byte(token))); u != want || ok != (want != 0) {
-			t.Errorf("%d, %t", u, ok)
+			t.Errorf("a token is that of account %d, %t, want %d", u, ok, want)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestWithdrawalsQueue(t *testing.T) {
 			}
 			status, body := d.do("GET", "/admin/withdrawals?limit=2"+q+cursor, "")
 			if d.read(body, &page); status != 200 || len(page.Withdrawals) > 2 {
-				t.Fatalf("%d %s", status, body)
+				t.Fatalf("GET /admin/withdrawals?limit=2: %d %s, want 200 and two rows at most", status, body)
 			}
 			for _, w := range page.Withdrawals {
 				got = append(got, w.WithdrawalID)
@@ -319,11 +319,11 @@ func TestSlowActions(t *testing.T) {
 	l := &lane{Options: Options{Venue: d.Venue, Gate: d.Gate}}
 	out, err := l.search(late, &gate.Call{}, &schemas.SearchUsers{Q: "a"})
 	if err != nil || len(out.Users) > 0 || out.Cursor == "" {
-		t.Fatalf("%+v %v", out, err)
+		t.Fatalf("a search without time: %+v %v, want no users and a cursor", out, err)
 	}
 	rest, err := l.search(t.Context(), &gate.Call{}, &schemas.SearchUsers{Q: "a", Page: schemas.Page{Cursor: out.Cursor}})
 	if err != nil || len(rest.Users) == 0 {
-		t.Errorf("%+v %v", rest, err)
+		t.Errorf("the search from the cursor on: %+v %v, want users", rest, err)
 	}
 }
 
@@ -333,7 +333,7 @@ func TestHeadOnAFollower(t *testing.T) {
 	d.Gate.MemberURL = func() string { return "" }
 	for method, want := range map[string]int{"GET": 200, "HEAD": 200} {
 		if status, body := d.do(method, "/admin/state", ""); status != want {
-			t.Errorf("%s: %d %s", method, status, body)
+			t.Errorf("%s /admin/state on a follower: %d %s, want %d", method, status, body, want)
 		}
 	}
 	d.runCases([]want{{"POST", "/admin/markets/1/pause", "", 421, code("read_only_node")}})

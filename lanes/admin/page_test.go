@@ -19,7 +19,7 @@ func TestPage(t *testing.T) {
 	d := newTestOperator(t, nil)
 	status, h, body := d.send("GET", "/", "", nil)
 	if status != 200 || h.Get("Content-Type") != "text/html; charset=utf-8" || h.Get("Cache-Control") != "no-cache" {
-		t.Fatalf("%d %v", status, h)
+		t.Fatalf("GET /: %d %v, want 200, HTML and no-cache", status, h)
 	}
 	policy := h.Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
@@ -28,7 +28,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	if strings.Contains(policy, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
-		t.Errorf("%v", h)
+		t.Errorf("the header %v allows something unsafe, or lacks nosniff or no-referrer", h)
 	}
 	if regexp.MustCompile(`(?i)<script[^>]*>[^<]|<style| style=| on[a-z]+=`).MatchString(body) {
 		t.Errorf("the page has an inline script or style:\n%s", body)
@@ -40,7 +40,7 @@ func TestPage(t *testing.T) {
 	for _, f := range files {
 		status, h, file := d.send("GET", f[1], "", nil)
 		if status != 200 || len(file) == 0 || !strings.Contains(h.Get("Cache-Control"), "immutable") {
-			t.Errorf("%s: %d %v", f[1], status, h)
+			t.Errorf("GET %s: %d %v, want 200, a body, and immutable", f[1], status, h)
 		}
 		if status, _, file := d.send("GET", f[1], "", http.Header{"If-None-Match": {h.Get("ETag")}}); status != 304 || file != "" {
 			t.Errorf("%s again: %d", f[1], status)
@@ -60,7 +60,7 @@ func TestPageIsCompressed(t *testing.T) {
 	_, plain, whole := d.send("GET", script[1], "", http.Header{"Accept-Encoding": {"gzip;q=0"}})
 	_, packed, small := d.send("GET", script[1], "", http.Header{"Accept-Encoding": {"br, gzip"}})
 	if plain.Get("Content-Encoding") != "" || packed.Get("Content-Encoding") != "gzip" || packed.Get("Vary") != "Accept-Encoding" || packed.Get("ETag") == plain.Get("ETag") {
-		t.Fatalf("%v\n%v", plain, packed)
+		t.Fatalf("the script as it is: %v, and compressed: %v, want gzip for the second alone, Vary, and two tags", plain, packed)
 	}
 	r, err := gzip.NewReader(strings.NewReader(small))
 	if err != nil {
@@ -84,8 +84,11 @@ func TestWhoAmI(t *testing.T) {
 			Actions    []string
 			FourEyes   string `json:"four_eyes"`
 		}
-		if err := json.Unmarshal([]byte(body), &me); err != nil || status != 200 || me.Name != role || me.Role != role || me.FourEyes != "5000000" {
-			t.Fatalf("%s: %d %s", role, status, body)
+		if err := json.Unmarshal([]byte(body), &me); err != nil || status != 200 {
+			t.Fatalf("whoami of a %s: %d %s, %v, want 200", role, status, body, err)
+		}
+		if me.Name != role || me.Role != role || me.FourEyes != "5000000" {
+			t.Fatalf("whoami of a %s: %s, want this name and role, and four_eyes 5000000", role, body)
 		}
 		r, _ := core.RoleOf(role)
 		for action := range permissions {

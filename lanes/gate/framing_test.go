@@ -80,7 +80,7 @@ func TestBodyArrived(t *testing.T) {
 		c := &framingConn{}
 		c.heads.scan([]byte(text))
 		if got := c.bodyArrived(); got != want {
-			t.Errorf("%q: %v", text, got)
+			t.Errorf("bodyArrived after %q: %v, want %v", text, got, want)
 		}
 	}
 	if (*framingConn)(nil).bodyArrived() {

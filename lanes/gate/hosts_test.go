@@ -22,7 +22,7 @@ func TestHostAllowed(t *testing.T) {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Host = host
 		if got := g.HostAllowed(r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, lan))); got != want {
-			t.Errorf("%q: %v", host, got)
+			t.Errorf("HostAllowed(%q): %v, want %v", host, got, want)
 		}
 	}
 	r := httptest.NewRequest("POST", "/", nil)
@@ -37,7 +37,7 @@ func TestCheckHost(t *testing.T) {
 		"": false, "https://venue.example": false, "venue.example/": false, "*": false, "*.example": false, "a b": false, "u@venue.example": false, ":80": false, "venue.example:": true, "venue.example:http": false, "venue.example:0": false, "venue.example:65536": false, "2001:db8::7": false,
 	} {
 		if err := CheckHost(host); (err == nil) != want {
-			t.Errorf("%q: %v", host, err)
+			t.Errorf("CheckHost(%q): %v, want valid: %t", host, err, want)
 		}
 	}
 }

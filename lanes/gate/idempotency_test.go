@@ -20,7 +20,7 @@ func TestIdempotency(t *testing.T) {
 	for range 50 {
 		wg.Go(func() {
 			if n, err := o.run("a", 0, false, do); n != int64(1) || err == nil {
-				t.Errorf("%d, %v", n, err)
+				t.Errorf("a repeated call returns %d, %v, want 1 and the first error", n, err)
 			}
 		})
 	}
@@ -60,6 +60,6 @@ func TestIdempotencySurvivesPanic(t *testing.T) {
 		_, _ = o.run("a", 0, false, func() (any, error) { panic("test") })
 	}()
 	if _, err := o.run("a", 1, false, func() (any, error) { return 1, nil }); tools.ErrorOf(err).Code != "internal" {
-		t.Errorf("%v", err)
+		t.Errorf("after a panic: %v, want internal", err)
 	}
 }

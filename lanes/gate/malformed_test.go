@@ -68,16 +68,16 @@ func TestMalformedRequests(t *testing.T) {
 			}
 			resp, err := http.ReadResponse(r, nil)
 			if err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s gets no response: %v", name, err)
 				continue
 			}
 			b, err := io.ReadAll(resp.Body)
 			if err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("the response to %s has no whole body: %v", name, err)
 			}
 			var got schemas.ErrorBody
 			if err := json.Unmarshal(b, &got); err != nil || got.Error != schemas.ErrorOf("schema_violation") {
-				t.Errorf("%s: %s", name, b)
+				t.Errorf("%s: %s, want schema_violation", name, b)
 			}
 			h := resp.Header
 			if resp.StatusCode != c.status || !resp.Close || h.Get("Content-Type") != "application/json" || resp.ContentLength != int64(len(b)) {
@@ -123,7 +123,7 @@ func TestHandlerBytesAreUnchanged(t *testing.T) {
 		}
 		if method == "CONNECT" {
 			if b, err := io.ReadAll(c); err != nil || string(b) != looks {
-				t.Errorf("%q, %v", b, err)
+				t.Errorf("the bytes of a hijacked connection are %q, %v, want those of the handler", b, err)
 			}
 			continue
 		}
@@ -134,7 +134,7 @@ func TestHandlerBytesAreUnchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			if b, err := io.ReadAll(resp.Body); err != nil || !strings.HasPrefix(string(b), looks) || len(b) != 10000 {
-				t.Errorf("%q, %v", b, err)
+				t.Errorf("the body is %q, %v, want the handler's 10000 bytes", b, err)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func TestTraceID(t *testing.T) {
 		"": "",
 	} {
 		if got := traceID(http.Header{"Traceparent": {value}}); got != want {
-			t.Errorf("%q: %q", value, got)
+			t.Errorf("traceID of %q: %q, want %q", value, got, want)
 		}
 	}
 	if got := traceID(http.Header{"Traceparent": {"00-" + id + "-00f067aa0ba902b7-01", "x"}}); got != "" {

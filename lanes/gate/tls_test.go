@@ -111,7 +111,7 @@ func TestTLSProtocols(t *testing.T) {
 		_, _ = io.WriteString(c, head) // the response shows whether it arrived
 		b, _ := io.ReadAll(c)          // to the end of the connection
 		if !bytes.HasPrefix(b, []byte("HTTP/1.1 "+status)) || !bytes.Contains(b, []byte(`"schema_violation"`)) {
-			t.Errorf("%q: %s", head, b)
+			t.Errorf("%q over TLS: %s, want %sand schema_violation", head, b, status)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestHandshakes(t *testing.T) {
 				_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 				var b []byte
 				if b, err = io.ReadAll(c); err == nil && !bytes.HasPrefix(b, []byte("HTTP/1.1 200")) {
-					t.Errorf("%s", b)
+					t.Errorf("the response over %s: %s, want 200", protocol, b)
 				}
 			}
 			if err != nil && time.Since(begun) >= within { // the machine was held up
@@ -148,7 +148,7 @@ func TestHandshakes(t *testing.T) {
 				continue
 			}
 			if err != nil {
-				t.Errorf("%s: %v", protocol, err)
+				t.Errorf("a connection over %s: %v", protocol, err)
 			}
 			break
 		}

@@ -78,8 +78,17 @@ func TestPendingBodiesAreBounded(t *testing.T) {
 						t.Errorf("body %d was shed in place of %d", n, i)
 					}
 				}
-				if len(stopped) != more || u.shed.Load() != more || u.all.live.Len() != 0 || u.large.live.Len() != 0 || len(u.sources) != 0 || !u.all.free.TryAcquire(int64(u.all.most)) || !u.large.free.TryAcquire(int64(u.large.most)) {
-					t.Errorf("after the end: %d shed, %d bodies, %d large ones, %d sources", len(stopped), u.all.live.Len(), u.large.live.Len(), len(u.sources))
+				if len(stopped) != more || u.shed.Load() != more {
+					t.Errorf("%d bodies were shed, %d counted, want %d", len(stopped), u.shed.Load(), more)
+				}
+				if u.all.live.Len() != 0 || u.large.live.Len() != 0 || len(u.sources) != 0 {
+					t.Errorf("after the end: %d bodies, %d large ones, %d sources, want none", u.all.live.Len(), u.large.live.Len(), len(u.sources))
+				}
+				if !u.all.free.TryAcquire(int64(u.all.most)) {
+					t.Errorf("after the end the bodies do not leave all %d bytes free", u.all.most)
+				}
+				if !u.large.free.TryAcquire(int64(u.large.most)) {
+					t.Errorf("after the end the large bodies do not leave all %d bytes free", u.large.most)
 				}
 			})
 		})

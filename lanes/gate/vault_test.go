@@ -15,7 +15,7 @@ func TestVault(t *testing.T) {
 	id, secret, sealed := v.NewKey()
 	k := &core.Key{ID: id, Sealed: sealed}
 	if got, err := v.Open(k); err != nil || string(got) != string(secret) {
-		t.Errorf("%x, %v", got, err)
+		t.Errorf("Open: %x, %v, want the secret that was sealed", got, err)
 	}
 	if _, err := v.Open(&core.Key{ID: "dxk0", Sealed: sealed}); err == nil {
 		t.Error("it decrypts for another key id")

@@ -110,9 +110,9 @@ func TestAgentIDs(t *testing.T) {
 		got := d.raw(t, d.post(k, "POST", agentPath, `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, "MCP-Protocol-Version: 2025-11-25\r\n"))
 		switch {
 		case valid && (got.status != 200 || got.body != `{"jsonrpc":"2.0","id":`+id+`,"result":{}}`):
-			t.Errorf("%.30s: %d %.200s", id, got.status, got.body)
+			t.Errorf("ping with id %.30s: %d %.200s, want 200 and the same bytes as id", id, got.status, got.body)
 		case !valid && (got.status != 400 || strings.Contains(got.body, `"id"`)):
-			t.Errorf("%.30s: %d %.200s", id, got.status, got.body)
+			t.Errorf("ping with id %.30s: %d %.200s, want 400 without an id", id, got.status, got.body)
 		}
 	}
 	d.checkServes(t)
@@ -153,7 +153,7 @@ func TestAgentArguments(t *testing.T) {
 			}
 			if !e.json {
 				if got.status != 400 || got.code() != "malformed_json" {
-					t.Errorf("%s %s: %d %s", c.tool, e.text, got.status, got.body)
+					t.Errorf("%s with %s: %d %s, want 400 malformed_json", c.tool, e.text, got.status, got.body)
 				}
 				continue
 			}

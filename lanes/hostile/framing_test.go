@@ -164,7 +164,7 @@ func TestCutBodies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := read(bufio.NewReader(c)); got.status != 401 || got.code() != "unauthorized" {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
+			t.Errorf("a body cut at %s: %d %s, want 401 unauthorized", name, got.status, got.body)
 		}
 	}
 	d.checkUnchanged(t, before)

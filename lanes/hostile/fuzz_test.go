@@ -88,16 +88,16 @@ func checkStatusOfCode(t *testing.T, a answer, signed bool) {
 	t.Helper()
 	if a.header.Get("Content-Type") != "application/json" {
 		if a.status < 400 && !signed || a.status >= 400 {
-			t.Fatalf("%d %v %s", a.status, a.header, a.body)
+			t.Fatalf("only a signed success may have another type than JSON: %d %v %s", a.status, a.header, a.body)
 		}
 		return
 	}
 	code := a.code()
 	switch {
 	case a.body != "" && !json.Valid([]byte(a.body)), a.status < 400 && !signed, a.status >= 400 && a.body != "" && !schemas.IsErrorCode(code), code == "internal":
-		t.Fatalf("%d %s", a.status, a.body)
+		t.Fatalf("want JSON, success only if signed, and a code of the table other than internal: %d %s", a.status, a.body)
 	case a.status >= 400 && a.header.Get("X-Request-Id") == "":
-		t.Fatalf("%d %v", a.status, a.header)
+		t.Fatalf("the error %d has no request id: %v", a.status, a.header)
 	case code == "schema_violation" && slices.Contains(malformed, a.status):
 	case code != "" && !strings.Contains(a.body, "jsonrpc") && schemas.ErrorInfoOf(code).HTTP != a.status:
 		t.Fatalf("status %d does not match the code of %s", a.status, a.body)

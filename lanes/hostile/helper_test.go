@@ -87,7 +87,7 @@ func (d *testVenue) holdings(t *testing.T) (all string) {
 	for _, of := range []string{"portfolio/balance", "portfolio/orders", "portfolio/positions", "portfolio/fills", "portfolio/deadman", "withdrawals", "forecasts"} {
 		got := d.raw(t, d.get(k, "/v1/"+of, ""))
 		if got.status != 200 {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("GET /v1/%s: %d %s, want 200", of, got.status, got.body)
 		}
 		all += asOf.ReplaceAllString(got.body, "") + "\n"
 	}

@@ -41,7 +41,7 @@ func (d *testVenue) callTool(t testing.TB, k lanetest.Key, tool, arguments strin
 		} `json:"result"`
 	}
 	if err := json.Unmarshal([]byte(got.body), &r); err != nil || r.Result.StructuredContent == nil {
-		t.Fatalf("%s: %d %s", tool, got.status, got.body)
+		t.Fatalf("tools/call of %s: %d %s, want structured content", tool, got.status, got.body)
 	}
 	return string(r.Result.StructuredContent)
 }
@@ -88,7 +88,7 @@ func TestMandateOnEveryLane(t *testing.T) {
 	agent := d.newAgent("scout", m)
 	key := d.NewKey(agent, readTrade)
 	if status, body := d.Call(key, "POST", "/v1/portfolio/orders", order("1", "")); status != 201 {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("the order within the mandate: %d %s, want 201", status, body)
 	}
 	id := 1
 	const ioc = `,"tif":"ioc"}`
@@ -114,7 +114,7 @@ func TestMandateOnEveryLane(t *testing.T) {
 				}
 			}
 			if err := json.Unmarshal([]byte(got), &e); err != nil || e.Error.Code != "mandate_violation" || e.Error.Num != 272 || e.Error.Origin != "core" {
-				t.Errorf("%s: %s → %s", name, c.order, got)
+				t.Errorf("%s: %s → %s, want mandate_violation 272 of the core", name, c.order, got)
 				continue
 			}
 			if details, _ := json.Marshal(e.Error.Details); string(details) != c.details {
@@ -155,12 +155,12 @@ func TestStolenKeys(t *testing.T) {
 			}
 			switch err := json.Unmarshal([]byte(got), &e); {
 			case err != nil:
-				t.Errorf("%s: %s", name, got)
+				t.Errorf("%s answers %s, want JSON", name, got)
 			case e.Error == nil:
 			case e.Error.Code == "mandate_violation":
 				rules.Store(e.Error.Details["rule"], true)
 			case e.Error.Code != "insufficient_position":
-				t.Errorf("%s: %s", name, got)
+				t.Errorf("%s: %s, want mandate_violation or insufficient_position as the only errors", name, got)
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func TestStolenKeys(t *testing.T) {
 			for _, order := range phase.accomplice {
 				number++
 				if status, body := d.Call(accomplice, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":1,%s}`, number, order)); status != 201 {
-					t.Fatalf("%d %s", status, body)
+					t.Fatalf("the accomplice's order: %d %s, want 201", status, body)
 				}
 			}
 			var thieves sync.WaitGroup
@@ -257,7 +257,7 @@ func TestAgentKeyReachesNothingElse(t *testing.T) {
 			ID string `json:"order_id"`
 		}
 		if err := json.Unmarshal([]byte(body), &o); err != nil || status != 201 {
-			t.Fatalf("%d %s", status, body)
+			t.Fatalf("an order of another account: %d %s, want 201", status, body)
 		}
 		orders = append(orders, o.ID)
 	}
@@ -272,7 +272,7 @@ func TestAgentKeyReachesNothingElse(t *testing.T) {
 			{"POST", "/v1/portfolio/orders/" + id + "/decrease", `{"reduce_to":1}`},
 		} {
 			if status, body := d.Call(key, r[0], r[1], r[2]); status != 404 || !strings.Contains(body, "unknown_order") {
-				t.Errorf("%s %s: %d %s", r[0], r[1], status, body)
+				t.Errorf("%s %s of another account's order: %d %s, want 404 unknown_order", r[0], r[1], status, body)
 			}
 		}
 		if got := d.callTool(t, key, "cancel_orders", `{"order_ids":["`+id+`"]}`); !strings.Contains(got, "unknown_order") {
@@ -292,7 +292,7 @@ func TestAgentKeyReachesNothingElse(t *testing.T) {
 		{"POST", "/keys", ""},
 	} {
 		if status, body := d.Call(key, r[0], r[1], r[2]); status != 403 && status != 404 && status != 405 {
-			t.Errorf("%s %s: %d %s", r[0], r[1], status, body)
+			t.Errorf("%s %s with an agent's key: %d %s, want 403, 404 or 405", r[0], r[1], status, body)
 		}
 	}
 	if got := d.callTool(t, key, "request_withdrawal", `{"client_withdrawal_id":"w","amount":"1","destination":"bank"}`); !strings.Contains(got, "missing_scope") {

@@ -66,7 +66,7 @@ func TestSlow(t *testing.T) {
 				r := bufio.NewReader(conn)
 				got := read(r)
 				if got.status != c.status || c.status == 401 && got.code() != "unauthorized" {
-					t.Errorf("%s: %d %s", c.name, got.status, got.body)
+					t.Errorf("%s: %d %s, want %d", c.name, got.status, got.body, c.status)
 				}
 				if took := time.Since(start); took != c.after {
 					t.Errorf("%s: closed after %v, want %v", c.name, took, c.after)
@@ -96,7 +96,7 @@ func TestIdle(t *testing.T) {
 		}
 		start := time.Now()
 		if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
-			t.Errorf("%q %v", rest, err)
+			t.Errorf("the idle connection ends with %q, %v, want no bytes and no error", rest, err)
 		}
 		if took := time.Since(start); took != gate.IdleTimeout {
 			t.Errorf("closed after %v", took)

@@ -149,7 +149,7 @@ func (x *testSocket) command(text string) (typ, name, got string) {
 			Msg  struct{ Name string }
 		}
 		if err := json.Unmarshal(b, &m, json.MatchCaseInsensitiveNames(true)); err != nil {
-			x.t.Fatalf("%s: %v", b, err)
+			x.t.Fatalf("not a message: %s: %v", b, err)
 		}
 		switch m.Type {
 		case "error", "ok", "subscribed", "unsubscribed": // other types are no answers

@@ -20,7 +20,7 @@ func (d *testVenue) placed(t *testing.T, k lanetest.Key, client string) string {
 		ID string `json:"order_id"`
 	}
 	if err := json.Unmarshal([]byte(got.body), &o); err != nil || got.status != 201 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("POST /v1/portfolio/orders: %d %s, want 201", got.status, got.body)
 	}
 	return o.ID
 }
@@ -30,7 +30,7 @@ func cursorOf(t *testing.T, a answer) string {
 	t.Helper()
 	var l struct{ Cursor string }
 	if err := json.Unmarshal([]byte(a.body), &l); err != nil || l.Cursor == "" {
-		t.Fatalf("%d %s", a.status, a.body)
+		t.Fatalf("the list %d %s has no cursor", a.status, a.body)
 	}
 	return l.Cursor
 }
@@ -65,7 +65,7 @@ func TestOtherAccounts(t *testing.T) {
 		ID string `json:"withdrawal_id"`
 	}
 	if err := json.Unmarshal([]byte(got.body), &w); err != nil || got.status != 202 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("POST /v1/withdrawals: %d %s, want 202", got.status, got.body)
 	}
 	orders := cursorOf(t, d.raw(t, d.get(alice, "/v1/portfolio/orders?limit=1", "")))
 	before := d.holdings(t)
@@ -148,7 +148,7 @@ func TestGuessing(t *testing.T) {
 		guess := lines(k.ID, ts, schemas.Sign([]byte{byte(n), byte(n >> 8)}, ts, "GET", balance, nil))
 		got := d.raw(t, "GET "+balance+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+guess+"\r\n")
 		if got.status != 401 || got.body != r.body {
-			t.Fatalf("%d: %d %s", n, got.status, got.body)
+			t.Fatalf("guess %d: %d %s, want the 401 of an unknown key", n, got.status, got.body)
 		}
 	}
 	for n, want := range []int{200, 200, 429} {

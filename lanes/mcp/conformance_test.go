@@ -52,12 +52,13 @@ func TestConformanceFixtures(t *testing.T) {
 // TestNotificationBeforeResult tests that a response with notifications is a stream that
 // ends with the result, and that one without is plain JSON.
 func TestNotificationBeforeResult(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	mountTools(d.lane)
 	status, head, body := d.progress(`"progressToken":"p"`)
 	events := eventsOf(body)
 	if status != 200 || head.Get("Content-Type") != "text/event-stream" || len(events) != 4 {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("a call with a progress token: %d %s, want 200 and a stream with four events", status, body)
 	}
 	for i, done := range []float64{0, 50, 100} {
 		if e := events[i]; at(t, e, "method") != "notifications/progress" || at(t, e, "params", "progress") != done || at(t, e, "params", "progressToken") != "p" {
@@ -75,6 +76,7 @@ func TestNotificationBeforeResult(t *testing.T) {
 // TestNotificationBeforeError tests that an error after a notification is an event too,
 // because the status was already sent.
 func TestNotificationBeforeError(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.lane.methods["tools/call"] = method{answer: func(_ *Lane, c *call) (jsontext.Value, *protocolFault) {
 		c.events.notify("notifications/progress", struct{}{})
@@ -83,7 +85,7 @@ func TestNotificationBeforeError(t *testing.T) {
 	status, _, body := d.progress(`"x":1`)
 	events := eventsOf(body)
 	if status != 200 || len(events) != 2 || at(t, events[1], "error", "code") != -32602.0 || at(t, events[1], "id") != 7.0 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("a call that notifies and then fails: %d %s, want 200, the notification and error -32602 of id 7", status, body)
 	}
 }
 

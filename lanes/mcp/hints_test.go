@@ -18,6 +18,7 @@ import (
 // TestErrorHints tests the hints of errors: the nearest legal ticks, the missing amounts,
 // the first order of an id (docs/rules/agents.md#errors).
 func TestErrorHints(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	placed := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
 	buy := func(id, tick, qty string) string {
@@ -43,7 +44,7 @@ func TestErrorHints(t *testing.T) {
 		hint, _ := at(t, text, "hint").(string)
 		next, _ := at(t, text, "next", "tool").(string)
 		if at(t, text, "error", "code") != x.code || !strings.Contains(hint, x.hint) || next != x.next {
-			t.Errorf("%s: %s", x.arguments, text)
+			t.Errorf("place_order %s: %s, want code %s with the hint %q and next %q", x.arguments, text, x.code, x.hint, x.next)
 		}
 		if next == "list_orders" && at(t, text, "next", "arguments", "order_id") != x.by && at(t, text, "next", "arguments", "client_order_id") != x.by {
 			t.Errorf("%s: next is another order: %s", x.arguments, text)
@@ -62,6 +63,7 @@ func TestErrorHints(t *testing.T) {
 
 // TestReplaceHints tests that the hints of a rejected replace count the old order as canceled, as the checks do.
 func TestReplaceHints(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	replace := func(k lanetest.Key, old, more string) string {
 		t.Helper()
@@ -99,6 +101,7 @@ func TestReplaceHints(t *testing.T) {
 // TestDuplicateOrders tests that the same order sent again returns the first order with
 // replayed and without an outcome, and that a different order with the same id is not_done.
 func TestDuplicateOrders(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	full := `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"limit","tick":5000,"qty":10,"tif":"gtc","expiry_ts":"0","max_cost":"0","group_id":0,"post_only":false,"generation":1}`
 	id := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
@@ -107,15 +110,17 @@ func TestDuplicateOrders(t *testing.T) {
 		got := d.callTool(d.alice, tool, arguments)
 		text := string(got.StructuredContent)
 		if !got.IsError || at(t, text, "error", "code") != "duplicate_client_order_id" || at(t, text, "retryable") != false {
-			t.Errorf("%s: %s", arguments, text)
+			t.Errorf("a repeated id in %s: %s, want duplicate_client_order_id, not retryable", arguments, text)
 		}
 		return text
 	}
 	for _, same := range []string{order(1, ""), full, strings.Replace(order(1, ""), `"1"`, `"001"`, 1)} {
 		text := again("place_order", same)
-		if at(t, text, "replayed") != true || at(t, text, "outcome") != nil || at(t, text, "differs") != nil || strings.Contains(text, "not_done") ||
-			at(t, text, "order", "order_id") != id || at(t, text, "order", "status") != "resting" || at(t, text, "next", "arguments", "order_id") != id {
-			t.Errorf("%s: %s", same, text)
+		checkMembers(t, "the same order "+same, text, map[string]any{
+			"replayed": true, "outcome": nil, "differs": nil, "order.order_id": id, "order.status": "resting", "next.arguments.order_id": id,
+		})
+		if strings.Contains(text, "not_done") {
+			t.Errorf("the same order %s has an outcome: %s", same, text)
 		}
 	}
 	for name, other := range map[string]string{
@@ -131,23 +136,24 @@ func TestDuplicateOrders(t *testing.T) {
 		for _, x := range at(t, text, "differs").([]any) {
 			differs = append(differs, x.(string))
 		}
-		if !slices.Equal(differs, want) || at(t, text, "replayed") != nil || at(t, text, "outcome") != "not_done" || at(t, text, "order", "order_id") != id || !strings.Contains(text, "another order") {
-			t.Errorf("%s: %s", name, text)
+		checkMembers(t, "the same id with another "+name, text, map[string]any{"replayed": nil, "outcome": "not_done", "order.order_id": id})
+		if !slices.Equal(differs, want) || !strings.Contains(text, "another order") {
+			t.Errorf("the same id with another %s: %s, want exactly these members in differs, and another order", name, text)
 		}
 	}
 	// A preview places nothing, so it never replays.
 	if text := again("preview_order", order(1, "")); at(t, text, "replayed") != nil || at(t, text, "outcome") != "not_done" || at(t, text, "order", "order_id") != id {
-		t.Errorf("%s", text)
+		t.Errorf("a preview of a placed id: %s, want no replay, not_done and the placed order", text)
 	}
 	// A terminal order is shown with its final status.
 	d.callTool(d.alice, "cancel_order", `{"order_id":"`+id+`"}`)
 	if text := again("place_order", order(1, "")); at(t, text, "replayed") != true || at(t, text, "order", "status") != "canceled" || at(t, text, "outcome") != nil || !strings.Contains(text, "status canceled") {
-		t.Errorf("%s", text)
+		t.Errorf("a canceled order again: %s, want a replay that shows it canceled, without an outcome", text)
 	}
 	// A rejected order was not placed.
 	d.callTool(d.alice, "place_order", strings.Replace(order(2, ""), "5000", "5050", 1))
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "replayed") != true || at(t, text, "outcome") != "not_done" || at(t, text, "order", "status") != "rejected" {
-		t.Errorf("%s", text)
+		t.Errorf("a rejected order again: %s, want a replay of the rejection with not_done", text)
 	}
 	// A repeated replace is one too when the row of the old order is no longer kept.
 	old := at(t, string(d.callTool(d.alice, "place_order", order(3, "")).StructuredContent), "order_id")
@@ -157,28 +163,29 @@ func TestDuplicateOrders(t *testing.T) {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(100 + i), Market: 1, Side: core.Buy, Outcome: core.Yes, TIF: core.IOC, Tick: 100, Qty: 1})
 	}
 	if text := again("replace_order", replace); at(t, text, "replayed") != true || at(t, text, "differs") != nil {
-		t.Errorf("%s", text)
+		t.Errorf("the same replace again: %s, want a replay without differs", text)
 	}
 	if text := again("replace_order", strings.Replace(replace, "4900", "4800", 1)); at(t, text, "replayed") != nil || fmt.Sprint(at(t, text, "differs")) != "[tick]" {
-		t.Errorf("%s", text)
+		t.Errorf("the replace with another tick: %s, want no replay and differs [tick]", text)
 	}
 	// The outcome of an order whose row is no longer kept is unknown.
 	for i := range view.DefaultRetentionCaps().Rejects {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(2000 + i), Market: 99, Qty: 1, Tick: 5000})
 	}
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "order") != nil || at(t, text, "next", "tool") != "list_positions" {
-		t.Errorf("%s", text)
+		t.Errorf("an order whose row is gone: %s, want the outcome unknown, no order and next list_positions", text)
 	}
 	// The history has the row, if there is one.
 	d.Venue.History = struct{ tools.History }{}
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "next", "tool") != "list_orders" || at(t, text, "next", "arguments", "client_order_id") != "2" {
-		t.Errorf("%s", text)
+		t.Errorf("the same with a history: %s, want the outcome unknown and next list_orders of client_order_id 2", text)
 	}
 }
 
 // TestBatchItemHints tests that the rejected items of a batch get the hints of single
 // calls, and that twenty of the longest fit into one result.
 func TestBatchItemHints(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	id := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
 	buy := func(id int, more string) string {
@@ -192,7 +199,7 @@ func TestBatchItemHints(t *testing.T) {
 	got := d.callTool(d.alice, "place_orders", `{"orders":[`+strings.Join(orders, ",")+`]}`)
 	var list struct{ Results []json.RawMessage }
 	if err := json.Unmarshal(got.StructuredContent, &list); err != nil || got.IsError || len(list.Results) != len(orders) {
-		t.Fatalf("%s", got.StructuredContent)
+		t.Fatalf("place_orders of %d: %s, want one result for each", len(orders), got.StructuredContent)
 	}
 	for i, want := range []struct{ code, hint, field, got, limit, outcome, next string }{
 		{"duplicate_client_order_id", "This is order " + id + ": status resting, 0 filled, 10 left. It was placed by an earlier call", "", "", "", "", "list_orders"},
@@ -215,22 +222,30 @@ func TestBatchItemHints(t *testing.T) {
 		next, _ := at(t, text, "next", "tool").(string)
 		if want.code == "" {
 			if at(t, text, "status") != "resting" {
-				t.Errorf("%d: %s", i, text)
+				t.Errorf("order %d: %s, want it resting", i, text)
 			}
 			continue
 		}
-		if at(t, text, "error", "code") != want.code || !strings.Contains(say("hint"), want.hint) || say("field") != want.field || say("got") != want.got || next != want.next || say("outcome") != want.outcome || !strings.Contains(say("limit"), want.limit) || at(t, text, "retryable") == nil {
-			t.Errorf("%d: %s", i, text)
+		for member, x := range map[string][2]string{"field": {say("field"), want.field}, "got": {say("got"), want.got}, "next.tool": {next, want.next}, "outcome": {say("outcome"), want.outcome}} {
+			if x[0] != x[1] {
+				t.Errorf("order %d: %s is %q, want %q in %s", i, member, x[0], x[1], text)
+			}
+		}
+		if at(t, text, "error", "code") != want.code || at(t, text, "retryable") == nil {
+			t.Errorf("order %d: %s, want code %s and retryable", i, text, want.code)
+		}
+		if !strings.Contains(say("hint"), want.hint) || !strings.Contains(say("limit"), want.limit) {
+			t.Errorf("order %d: %s, want the hint %q and the limit %q", i, text, want.hint, want.limit)
 		}
 	}
 	got = d.callTool(d.alice, "cancel_orders", `{"order_ids":["`+id+`","`+id+`","7777777"]}`)
 	if err := json.Unmarshal(got.StructuredContent, &list); err != nil || len(list.Results) != 3 {
-		t.Fatalf("%s", got.StructuredContent)
+		t.Fatalf("cancel_orders of three: %s, want three results", got.StructuredContent)
 	}
 	for i, next := range []string{"", "list_orders", "list_orders"} {
 		text := string(list.Results[i])
 		if tool, _ := at(t, text, "next", "tool").(string); (i == 0) != (at(t, text, "status") == "canceled") || tool != next || i > 0 && at(t, text, "hint") == nil {
-			t.Errorf("%d: %s", i, text)
+			t.Errorf("cancel %d: %s, want next %q, and canceled for the first alone", i, text, next)
 		}
 	}
 }
@@ -238,6 +253,7 @@ func TestBatchItemHints(t *testing.T) {
 // TestBatchHintsAreShort tests that twenty rejected items of a batch, each of the greatest
 // length, fit into the 2,000 tokens of a result.
 func TestBatchHintsAreShort(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	for i := range 20 {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(10_000_000_000 + i), Market: 1, Tick: 1000, Qty: 1_000 + core.Qty(i)})
@@ -278,7 +294,7 @@ func TestBatchHintsAreShort(t *testing.T) {
 			t.Errorf("%s: %d tokens", name, n)
 		}
 		if strings.Count(string(got.StructuredContent), `"code":"`+x.code+`"`) != 20 || strings.Count(string(got.StructuredContent), `"hint":"`) != 20 {
-			t.Errorf("%s: %s", name, got.StructuredContent)
+			t.Errorf("%s: %s, want twenty times code %s with a hint", name, got.StructuredContent, x.code)
 		}
 	}
 }
@@ -286,6 +302,7 @@ func TestBatchHintsAreShort(t *testing.T) {
 // TestCanceledOrdersHaveHints tests that an order that a price canceled at once says what to
 // do next, and that its preview does.
 func TestCanceledOrdersHaveHints(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.callTool(d.bob, "place_order", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
 	old := at(t, string(d.callTool(d.alice, "place_order", strings.Replace(order(1, ""), "5000", "4000", 1)).StructuredContent), "order_id")
@@ -294,7 +311,7 @@ func TestCanceledOrdersHaveHints(t *testing.T) {
 			got := d.callTool(d.alice, tool, fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes",%s}`, 50+i, more))
 			text := string(got.StructuredContent)
 			if hint, _ := at(t, text, "hint").(string); got.IsError || at(t, text, "status") != "canceled" || hint == "" || at(t, text, "next", "tool") != "get_orderbook" {
-				t.Errorf("%s %s: %s", tool, more, text)
+				t.Errorf("%s of %s: %s, want canceled with a hint and next get_orderbook", tool, more, text)
 			}
 		}
 	}
@@ -307,6 +324,7 @@ func TestCanceledOrdersHaveHints(t *testing.T) {
 // TestUnknownForecast checks that the next call after a forecast whose outcome is unknown is the same
 // forecast: no list of the toolset core shows it.
 func TestUnknownForecast(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	r := schemas.ToolErrorOf(schemas.ErrorOf("sequencing_timeout"))
 	in := &schemas.SubmitForecast{MarketID: 1, Generation: 1, P: 6200}
@@ -319,6 +337,7 @@ func TestUnknownForecast(t *testing.T) {
 // TestUnknownOutcomeHints checks that after an unknown outcome only a placement speaks of a
 // client_order_id, and that a read was not executed.
 func TestUnknownOutcomeHints(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for tool, x := range map[string]struct {
 		in   any
@@ -335,13 +354,14 @@ func TestUnknownOutcomeHints(t *testing.T) {
 		r := d.lane.errorResult(&call{Call: &gate.Call{}}, d.lane.byName[tool], x.in, tools.NewError("sequencing_timeout"))
 		text := string(r.structured)
 		if hint := at(t, text, "hint").(string); !strings.Contains(hint, x.hint) || tool != "place_order" && strings.Contains(hint, "client_order_id") {
-			t.Errorf("%s: %s", tool, text)
+			t.Errorf("the hint of a %s with an unknown outcome: %s, want %q", tool, text, x.hint)
 		}
 	}
 }
 
 // TestWithdrawalHint checks that the error of a withdrawal of more than the free cash names what is free.
 func TestWithdrawalHint(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	r := schemas.ToolErrorOf(schemas.ErrorOf("insufficient_balance"))
 	c := &call{Call: &gate.Call{Key: &core.Key{User: 1}}}
@@ -354,6 +374,7 @@ func TestWithdrawalHint(t *testing.T) {
 // TestSeriesOfARound checks that a rejected replace, forecast or redemption suggests the series of its
 // round alone.
 func TestSeriesOfARound(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	old := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id")
 	for _, c := range []struct {
@@ -366,7 +387,7 @@ func TestSeriesOfARound(t *testing.T) {
 	} {
 		d.Submit(c.first)
 		if text := string(d.callTool(d.alice, c.tool, c.args).StructuredContent); at(t, text, "error", "code") != c.code || at(t, text, "next", "arguments", "category") != 1.0 {
-			t.Errorf("%s: %s", c.tool, text)
+			t.Errorf("%s after the round ended: %s, want code %s and next with category 1", c.tool, text, c.code)
 		}
 	}
 }
@@ -374,6 +395,7 @@ func TestSeriesOfARound(t *testing.T) {
 // TestDiffersByWorstTick checks that the same market order without a worst_tick is a replay, of an
 // agent also if its price collar chose one, and that another worst_tick differs.
 func TestDiffersByWorstTick(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	_, agent := d.newAgent(core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 100})
 	const bare, bounded = `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"9000","qty":1}`,
@@ -398,6 +420,7 @@ func TestDiffersByWorstTick(t *testing.T) {
 // TestSuggestedIDIsFree checks that the suggested preview has a free client_order_id, also behind a
 // long run of used ones.
 func TestSuggestedIDIsFree(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	for id := uint64(2); id <= 150; id++ {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: id, Market: 99})

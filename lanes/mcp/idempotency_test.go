@@ -20,7 +20,7 @@ func (d *testVenue) twice(k lanetest.Key, body string) (answers [2]string) {
 		r.Body = io.NopCloser(bytes.NewReader([]byte(body)))
 		var status int
 		if status, _, answers[i] = d.Send(r); status != http.StatusOK {
-			d.T.Fatalf("%d %s", status, answers[i])
+			d.T.Fatalf("send %d of the same bytes: %d %s, want 200", i+1, status, answers[i])
 		}
 	}
 	return answers
@@ -29,6 +29,7 @@ func (d *testVenue) twice(k lanetest.Key, body string) (answers [2]string) {
 // TestRepeatOfARejectedCall tests that an exact repeat of a rejected call gets the same
 // response with the same hints, also with the replay guard, which does not decode it.
 func TestRepeatOfARejectedCall(t *testing.T) {
+	t.Parallel()
 	for _, guard := range []bool{false, true} {
 		d := newTestVenue(t)
 		d.Gate.ReplayGuard = guard

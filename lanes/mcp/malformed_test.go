@@ -22,6 +22,7 @@ import (
 // TestMalformedRequests tests every protocol error: its HTTP status, its JSON-RPC code, the
 // venue's code in data, and the id (docs/rules/agents.md#protocol-errors).
 func TestMalformedRequests(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	list := func(id string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{` + modernMeta + `}}`
@@ -107,22 +108,24 @@ func TestMalformedRequests(t *testing.T) {
 		if i := strings.Index(body, `"id":`); i == len(`{"jsonrpc":"2.0",`) {
 			id = body[i+5 : strings.Index(body, `,"error"`)]
 		}
-		if status != x.status || at(t, body, "error", "code") != float64(x.code) || at(t, body, "error", "data", "code") != x.venue || id != x.id || h.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d %s", x.name, status, body)
+		if status != x.status || id != x.id || h.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s %s, want %d, id %q and JSON", x.name, status, h.Get("Content-Type"), body, x.status, x.id)
 		}
+		checkMembers(t, x.name, body, map[string]any{"error.code": float64(x.code), "error.data.code": x.venue})
 	}
 }
 
 // TestGateErrorsAreJSONRPC tests that errors of the gate are JSON-RPC errors, with the
 // HTTP status as the code.
 func TestGateErrorsAreJSONRPC(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	refused := func(name string, r *http.Request, status int, code string) {
 		t.Helper()
 		got, _, text := d.Send(r)
 		if got != status || at(t, text, "error", "code") != float64(status) || at(t, text, "error", "data", "code") != code || at(t, text, "id") != nil {
-			t.Errorf("%s: %d %s", name, got, text)
+			t.Errorf("%s: %d %s, want %d with %q and no id", name, got, text, status, code)
 		}
 	}
 	unsigned := d.SignedRequest(d.alice, "POST", Path, []byte(body))
@@ -148,6 +151,7 @@ func TestGateErrorsAreJSONRPC(t *testing.T) {
 
 // TestMethodsCostARead tests that every method except tools/call costs a read token.
 func TestMethodsCostARead(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.FreezeClock() // no token is refilled
 	for n := range 1000 {
@@ -155,9 +159,10 @@ func TestMethodsCostARead(t *testing.T) {
 		if status == 200 {
 			continue
 		}
-		if n < 100 || status != 429 || at(t, body, "error", "code") != 429.0 || at(t, body, "error", "data", "code") != "rate_limited" || at(t, body, "id") != 1.0 {
-			t.Errorf("after %d: %d %s", n, status, body)
+		if n < 100 || status != 429 {
+			t.Errorf("after %d calls: %d %s, want 429 after 100 or more", n, status, body)
 		}
+		checkMembers(t, "past the bucket", body, map[string]any{"error.code": 429.0, "error.data.code": "rate_limited", "id": 1.0})
 		return
 	}
 	t.Error("1000 lists without a rate limit")
@@ -166,6 +171,7 @@ func TestMethodsCostARead(t *testing.T) {
 // TestOneOrderOf200 tests that 200 concurrent calls with one client_order_id place one
 // order, and that 199 of them get its row.
 func TestOneOrderOf200(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	results := make([]result, 200)
 	var all sync.WaitGroup
@@ -184,9 +190,11 @@ func TestOneOrderOf200(t *testing.T) {
 	}
 	for _, r := range results {
 		text := string(r.StructuredContent)
-		if r.IsError && (at(t, text, "error", "code") != "duplicate_client_order_id" || at(t, text, "next", "tool") != "list_orders" ||
-			at(t, text, "next", "arguments", "order_id") != id || !strings.Contains(text, "order "+id)) {
-			t.Fatalf("%s", text)
+		if r.IsError {
+			checkMembers(t, "the same order again", text, map[string]any{"error.code": "duplicate_client_order_id", "next.tool": "list_orders", "next.arguments.order_id": id})
+			if !strings.Contains(text, "order "+id) {
+				t.Fatalf("the same order again: %s, want a hint that names order %s", text, id)
+			}
 		}
 	}
 }
@@ -227,7 +235,7 @@ func TestManyStreams(t *testing.T) {
 			}
 			readers[i] = reader{resp, bufio.NewScanner(resp.Body)}
 			if m := next(readers[i].lines); resp.StatusCode != 200 || !strings.Contains(m, "acknowledged") || strings.Contains(m, "nowhere") {
-				t.Errorf("%d %s", resp.StatusCode, m)
+				t.Errorf("subscriptions/listen: %d %s, want 200 and an acknowledgement", resp.StatusCode, m)
 			}
 		})
 	}
@@ -238,7 +246,7 @@ func TestManyStreams(t *testing.T) {
 	d.callTool(d.alice, "place_order", order(1, ""))
 	for _, r := range readers {
 		if m := next(r.lines); !strings.Contains(m, `"uri":"dx://markets/1/orderbook"`) || !strings.Contains(m, `"io.modelcontextprotocol/subscriptionId":"s"`) {
-			t.Fatalf("%s", m)
+			t.Fatalf("the first message of a stream after an order: %s, want the order book of market 1 for subscription s", m)
 		}
 	}
 	hangUp()
@@ -264,6 +272,7 @@ func next(lines *bufio.Scanner) string {
 // TestRevocationEndsStreams tests that a stream ends when its key is revoked, and that it says nothing of
 // what was before it: here the making of its key, which the dispatcher has not seen when the request comes.
 func TestRevocationEndsStreams(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	follower := d.Venue.Engine.Follow()
 	running, h := d.lane.dispatcher, newStoppedDispatcher(d.Venue.Engine)
@@ -306,24 +315,25 @@ func TestRevocationEndsStreams(t *testing.T) {
 	d.Submit(&core.RevokeKey{User: 1, Key: k.ID})
 	apply()
 	if m := next(lines); !strings.Contains(m, `"id":4,"result":{"resultType":"complete"`) {
-		t.Errorf("%s", m)
+		t.Errorf("the first message after the key was revoked: %s, want the complete result of id 4", m)
 	}
 	if m := next(lines); m != "the stream ended: <nil>" {
-		t.Errorf("%s", m)
+		t.Errorf("after the complete result: %s, want the end of the stream", m)
 	}
 }
 
 // TestPanicIsInternal tests that a panic in an operation is `internal` for its caller and
 // does not affect the next call.
 func TestPanicIsInternal(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.lane.byName["get_balance"].do = func(*call, jsontext.Value) *toolResult { panic("x") }
 	status, body := d.ask(d.alice, "1", "tools/call", `"name":"get_balance","arguments":{}`)
 	if status != 500 || at(t, body, "error", "data", "code") != "internal" || at(t, body, "id") != 1.0 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("a tool that panics: %d %s, want 500 internal of id 1", status, body)
 	}
 	if got := d.callTool(d.alice, "list_orders", `{}`); got.IsError {
-		t.Errorf("%s", got.StructuredContent)
+		t.Errorf("list_orders after the panic: %s, want a result", got.StructuredContent)
 	}
 }
 
@@ -340,6 +350,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // TestScopeBeforeTokens tests that a call without the scope costs no token.
 func TestScopeBeforeTokens(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	trader := d.NewKey(1, core.ScopeTrade)
 	for n := range 300 {

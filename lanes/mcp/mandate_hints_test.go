@@ -23,6 +23,7 @@ func (d *testVenue) newAgent(m core.Mandate) (core.UserID, lanetest.Key) {
 // TestMandateHints checks that the error of each rule names a value that passes, where there is one, and
 // that the value passes (docs/rules/agent-accounts.md#rejections).
 func TestMandateHints(t *testing.T) {
+	t.Parallel()
 	cost := func(r core.MandateRule, limit uint64) (m core.Mandate) {
 		m.SetCost(r, limit)
 		return m
@@ -62,9 +63,9 @@ func TestMandateHints(t *testing.T) {
 			for _, tool := range []string{"preview_order", "place_order"} {
 				r := d.callTool(key, tool, args)
 				text := string(r.StructuredContent)
-				if !r.IsError || at(t, text, "error", "code") != "mandate_violation" || at(t, text, "error", "num") != 272.0 || at(t, text, "error", "details", "rule") != c.rule ||
-					!strings.Contains(at(t, text, "hint").(string), c.hint) || at(t, text, "next", "tool") != "get_account" {
-					t.Errorf("%s: %s", tool, text)
+				checkMembers(t, tool, text, map[string]any{"error.code": "mandate_violation", "error.num": 272.0, "error.details.rule": c.rule, "next.tool": "get_account"})
+				if hint, _ := at(t, text, "hint").(string); !r.IsError || !strings.Contains(hint, c.hint) {
+					t.Errorf("%s: %s, want an error with the hint %q", tool, text, c.hint)
 				}
 			}
 			if c.passes != "" {
@@ -99,6 +100,7 @@ func TestMandateHints(t *testing.T) {
 
 // TestGetAccount checks get_account of an owner and of an agent, the same on REST, and dx://account.
 func TestGetAccount(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	var m core.Mandate
 	m.SetCost(core.RuleDailyLoss, 100_000)
@@ -106,7 +108,7 @@ func TestGetAccount(t *testing.T) {
 	m.OpenOrders = 3
 	id, key := d.newAgent(m)
 	if r := d.callTool(key, "place_order", order(1, "")); r.IsError {
-		t.Fatalf("%s", r.StructuredContent)
+		t.Fatalf("place_order within the mandate: %s, want a result", r.StructuredContent)
 	}
 	text := string(d.callTool(key, "get_account", "{}").StructuredContent)
 	want := `{"user_id":3,"name":"scout","kind":"agent","state":"active","owner_id":1,"mandate":{"max_open_orders":3,"max_daily_loss":"100000"},"rev":1,` +

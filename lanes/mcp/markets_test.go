@@ -8,6 +8,7 @@ import (
 // TestMarketIDs tests that market ids have 32 bits in every path, query and body and are
 // never truncated.
 func TestMarketIDs(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	resting := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
 	for n, id := range []string{"65537", "4294967295"} {
@@ -32,11 +33,11 @@ func TestMarketIDs(t *testing.T) {
 		} {
 			status, body := d.Call(d.alice, x.method, x.target, x.body)
 			if got, _ := at(t, body, "error", "code").(string); status != x.status || got != x.code {
-				t.Errorf("%s %s: %d %s", x.method, x.target, status, body)
+				t.Errorf("%s %s: %d %s, want %d %s", x.method, x.target, status, body, x.status, x.code)
 			}
 			for _, list := range []string{"orders", "fills", "positions", "rounds"} {
 				if rows, _ := at(t, body, list).([]any); len(rows) > 0 {
-					t.Errorf("%s %s: %s", x.method, x.target, body)
+					t.Errorf("%s %s lists rows of an unknown market: %s", x.method, x.target, body)
 				}
 			}
 		}
@@ -47,17 +48,17 @@ func TestMarketIDs(t *testing.T) {
 		} {
 			got := d.callTool(d.alice, tool, fmt.Sprintf(x[0], id))
 			if code, _ := at(t, string(got.StructuredContent), "error", "code").(string); got.IsError != (x[1] != "") || code != x[1] {
-				t.Errorf("%s %s: %s", tool, id, got.StructuredContent)
+				t.Errorf("%s of market %s: %s, want the error %q", tool, id, got.StructuredContent, x[1])
 			}
 		}
 		status, body := d.ask(d.alice, "1", "resources/read", `"uri":"dx://markets/`+id+`"`)
 		if status != 400 || at(t, body, "error", "data", "code") != "unknown_market" {
-			t.Errorf("%d %s", status, body)
+			t.Errorf("resources/read of market %s: %d %s, want 400 unknown_market", id, status, body)
 		}
 		// The row of the rejected order has the market id of the request.
 		_, body = d.Call(d.alice, "GET", "/v1/portfolio/orders?market_id="+id, "")
 		if rows, _ := at(t, body, "orders").([]any); len(rows) != 1 || fmt.Sprintf("%.0f", rows[0].(map[string]any)["market_id"]) != id {
-			t.Errorf("%s", body)
+			t.Errorf("the orders of market %s: %s, want the one rejected order with this market id", id, body)
 		}
 	}
 	for _, x := range []struct {
@@ -72,7 +73,7 @@ func TestMarketIDs(t *testing.T) {
 		{"/v1/rounds?market_id=4294967296", 400, "schema_violation"},
 	} {
 		if status, body := d.Call(d.alice, "GET", x.target, ""); status != x.status || at(t, body, "error", "code") != x.code {
-			t.Errorf("%s: %d %s", x.target, status, body)
+			t.Errorf("GET %s: %d %s, want %d %s", x.target, status, body, x.status, x.code)
 		}
 	}
 	for _, x := range [][3]string{
@@ -80,7 +81,7 @@ func TestMarketIDs(t *testing.T) {
 		{"list_ledger", `{"market_id":0}`, "schema_violation"},
 	} {
 		if got := d.callTool(d.alice, x[0], x[1]); !got.IsError || at(t, string(got.StructuredContent), "error", "code") != x[2] {
-			t.Errorf("%s %s: %s", x[0], x[1], got.StructuredContent)
+			t.Errorf("%s %s: %s, want %s", x[0], x[1], got.StructuredContent, x[2])
 		}
 	}
 	if got := d.callTool(d.alice, "get_order", `{"order_id":"`+resting+`"}`); at(t, string(got.StructuredContent), "status") != "resting" {

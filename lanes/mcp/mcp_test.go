@@ -81,7 +81,7 @@ func (d *testVenue) callTool(k lanetest.Key, tool, arguments string) result {
 	status, body := d.ask(k, "1", "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments))
 	var r struct{ Result result }
 	if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
-		d.T.Fatalf("%s %s: %d %s", tool, arguments, status, body)
+		d.T.Fatalf("tools/call of %s with %s: %d %s, want 200 and JSON", tool, arguments, status, body)
 	}
 	if len(r.Result.Content) != 1 || r.Result.Content[0].Text != string(r.Result.StructuredContent) {
 		d.T.Errorf("%s: the text is not the structured content: %s", tool, body)
@@ -95,12 +95,23 @@ func order(id int, extra string) string {
 	return fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10%s}`, id, extra)
 }
 
+// checkMembers compares nested members of JSON, each by its dotted path, with what is wanted.
+// An absent member is nil.
+func checkMembers(t testing.TB, what, body string, want map[string]any) {
+	t.Helper()
+	for path, x := range want {
+		if got := at(t, body, strings.Split(path, ".")...); got != x {
+			t.Errorf("%s: %s is %v, want %v in %s", what, path, got, x, body)
+		}
+	}
+}
+
 // at returns a nested member of JSON.
 func at(t testing.TB, body string, path ...string) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(body), &v); err != nil {
-		t.Fatalf("%v: %s", err, body)
+		t.Fatalf("not JSON: %v: %s", err, body)
 	}
 	for _, p := range path {
 		m, _ := v.(map[string]any)
@@ -110,41 +121,43 @@ func at(t testing.TB, body string, path ...string) any {
 }
 
 func TestRevisions(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for asked, want := range map[string]string{oldest: oldest, legacy: legacy, "2024-11-05": legacy, modern: legacy} {
 		status, _, body := d.post(d.alice, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, asked))
 		if status != 200 || at(t, body, "result", "protocolVersion") != want || at(t, body, "result", "serverInfo", "name") != "duplex" {
-			t.Errorf("%s: %d %s", asked, status, body)
+			t.Errorf("initialize of %s: %d %s, want revision %s of duplex", asked, status, body, want)
 		}
 	}
 	if status, body := d.ask(d.alice, "1", "server/discover", ""); status != 200 || at(t, body, "result", "resultType") != "complete" || !strings.Contains(body, `"supportedVersions":["2026-07-28","2025-11-25","2025-06-18"]`) {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("server/discover: %d %s, want a complete result with three revisions", status, body)
 	}
 	for _, version := range []string{oldest, legacy} {
 		status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","id":"a","method":"tools/list"}`, "MCP-Protocol-Version", version)
 		if status != 200 || strings.Contains(body, "resultType") || at(t, body, "id") != "a" {
-			t.Errorf("%s: %d %s", version, status, body)
+			t.Errorf("tools/list on %s: %d %s, want id a and no resultType", version, status, body)
 		}
 		if status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "MCP-Protocol-Version", version); status != 202 || body != "" {
-			t.Errorf("%s: %d %s", version, status, body)
+			t.Errorf("a notification on %s: %d %s, want an empty 202", version, status, body)
 		}
 		if status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, "MCP-Protocol-Version", version); status != 200 || at(t, body, "error", "code") != -32601.0 {
-			t.Errorf("%s: %d %s", version, status, body)
+			t.Errorf("server/discover on %s: %d %s, want error -32601", version, status, body)
 		}
 	}
 	status, body := d.ask(d.alice, "7", "tools/list", "")
 	if status != 200 || at(t, body, "result", "cacheScope") != "private" || at(t, body, "result", "ttlMs") == nil {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("tools/list: %d %s, want a private cache scope and a ttlMs", status, body)
 	}
 }
 
 // TestIDs tests that responses repeat ids byte for byte.
 func TestIDs(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for _, id := range []string{"0", "-7", "18446744073709551616", "-99999999999999999999999999", `"x"`, `""`, `"\u0041 <&>"`, `"é"`} {
 		status, body := d.ask(d.alice, id, "tools/call", `"name":"get_balance","arguments":{}`)
 		if status != 200 || !strings.HasPrefix(body, `{"jsonrpc":"2.0","id":`+id+`,"result":`) {
-			t.Errorf("%s: %d %s", id, status, body)
+			t.Errorf("get_balance with id %s: %d %s, want 200 and the same bytes as id", id, status, body)
 		}
 	}
 }
@@ -152,6 +165,7 @@ func TestIDs(t *testing.T) {
 // TestGuide tests that the guide has at most 600 words and names only existing tools
 // (docs/rules/agents.md#resources).
 func TestGuide(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	status, body := d.ask(d.alice, "1", "resources/read", `"uri":"dx://guide"`)
 	if n := len(strings.Fields(guide)); status != 200 || n > 600 || !strings.Contains(body, `"mimeType":"text/markdown"`) {
@@ -169,6 +183,7 @@ func TestGuide(t *testing.T) {
 // tool, or a field of a tool's arguments or result, and that trade_round needs the toolset
 // core alone.
 func TestPromptsNameWhatThereIs(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	var all strings.Builder
 	for _, x := range d.lane.tools {

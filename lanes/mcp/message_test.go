@@ -66,6 +66,6 @@ func refused(t *testing.T, m *message, f *protocolFault, codes []int) {
 	}
 	text := encodeResponse(m.id, nil, f)
 	if err := json.Unmarshal(text, &e); err != nil || string(e.ID) != string(m.id) || !slices.Contains(codes, e.Error.Code) || !schemas.IsErrorCode(e.Error.Data.Code) {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("the response is %s, %v, want the id %s and a code in %v", text, err, m.id, codes)
 	}
 }

@@ -59,7 +59,7 @@ func (d *testVenue) definitions(k lanetest.Key) map[string]definition {
 	status, body := d.ask(k, "1", "tools/list", "")
 	var list struct{ Result struct{ Tools []definition } }
 	if err := json.Unmarshal([]byte(body), &list); err != nil || status != 200 {
-		d.T.Fatalf("%d %s", status, body)
+		d.T.Fatalf("tools/list: %d %s, want 200 and a list", status, body)
 	}
 	out := map[string]definition{}
 	for _, x := range list.Result.Tools {
@@ -71,6 +71,7 @@ func (d *testVenue) definitions(k lanetest.Key) map[string]definition {
 // TestToolsAreTheRoutes tests that every tool with a path has its route, with the same
 // description, input and output.
 func TestToolsAreTheRoutes(t *testing.T) {
+	t.Parallel()
 	routes, api := operations(t)
 	d := newTestVenue(t)
 	shown := d.definitions(d.alice)
@@ -145,9 +146,16 @@ func sameInput(t *testing.T, name string, tool property, route *huma.Schema) {
 			continue
 		}
 		// A tool may leave out a bound that teaches nothing, and never has another one.
-		if p.Type != r.Type || p.Enum != nil && !slices.Equal(p.Enum, r.Enum) || p.Pattern != "" && p.Items == nil && p.Pattern != r.Pattern ||
-			p.Minimum != nil && !reflect.DeepEqual(p.Minimum, r.Minimum) || p.Maximum != nil && !reflect.DeepEqual(p.Maximum, r.Maximum) {
-			t.Errorf("%s.%s: the tool has %+v, the route %+v", name, member, p, r)
+		for bound, same := range map[string]bool{
+			"type":    p.Type == r.Type,
+			"enum":    p.Enum == nil || slices.Equal(p.Enum, r.Enum),
+			"pattern": p.Pattern == "" || p.Items != nil || p.Pattern == r.Pattern,
+			"minimum": p.Minimum == nil || reflect.DeepEqual(p.Minimum, r.Minimum),
+			"maximum": p.Maximum == nil || reflect.DeepEqual(p.Maximum, r.Maximum),
+		} {
+			if !same {
+				t.Errorf("the %s of %s.%s: the tool has %+v, the route %+v", bound, name, member, p, r)
+			}
 		}
 	}
 }
@@ -167,11 +175,12 @@ func sameOutput(t *testing.T, name string, tool property, route *huma.Schema) {
 }
 
 func TestAnnotations(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	destructive := []string{"cancel_order", "cancel_orders", "cancel_all_orders", "decrease_order", "replace_order", "redeem_pairs", "request_withdrawal"}
 	for name, x := range d.definitions(d.alice) {
 		if len(x.Annotations) != 4 || x.Title == "" || len(x.Description) < 40 {
-			t.Errorf("%s: %+v", name, x)
+			t.Errorf("%s: %+v, want four annotations, a title and a description of 40 characters", name, x)
 		}
 		reads := strings.HasPrefix(name, "get_") || strings.HasPrefix(name, "list_") || name == "preview_order" || name == "wait_for_event"
 		for hint, want := range map[string]bool{"readOnlyHint": reads, "destructiveHint": slices.Contains(destructive, name), "openWorldHint": name == "request_withdrawal"} {
@@ -205,6 +214,7 @@ func (d *testVenue) trade() (resting string) {
 // TestReadsAnswerAsREST tests that every read returns what REST returns, within the bound
 // of tokens.
 func TestReadsAnswerAsREST(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	id := d.trade()
 	for _, x := range []struct{ tool, arguments, target string }{
@@ -278,6 +288,7 @@ const maxHistoryTokens = 800
 
 // TestHistoryTokens tests that a full page of price history is short.
 func TestHistoryTokens(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.trade()
 	for tool, arguments := range map[string]string{"get_price_history": `{"feed":0}`, "get_round_history": `{"market_id":1}`} {
@@ -306,6 +317,7 @@ func generous(t testing.TB) *testVenue {
 
 // TestErrorsAreREST tests that a rejected call has the error of REST, and changes nothing.
 func TestErrorsAreREST(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.trade()
 	reader := d.NewKey(1, core.ScopeRead)
@@ -361,8 +373,11 @@ func sameRefusal(t *testing.T, what string, got result, rest string) {
 		t.Fatal(err)
 	}
 	text := string(got.StructuredContent)
-	if !got.IsError || string(have) != string(want) || at(t, text, "hint") == "" || at(t, text, "outcome") != "not_done" || at(t, text, "retryable") == nil {
-		t.Errorf("%s: %s\nREST: %s", what, text, rest)
+	if !got.IsError || string(have) != string(want) {
+		t.Errorf("%s: %s, want the error of REST: %s", what, text, rest)
+	}
+	if at(t, text, "hint") == "" || at(t, text, "outcome") != "not_done" || at(t, text, "retryable") == nil {
+		t.Errorf("%s: %s, want a hint, not_done and retryable", what, text)
 	}
 }
 
@@ -375,11 +390,12 @@ func (d *testVenue) hash() string {
 // TestWritesAnswerAsREST tests that writes have the effect of REST's, and the same response
 // except for its numbers.
 func TestWritesAnswerAsREST(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	shape := func(s string) string {
 		var v any
 		if err := json.Unmarshal([]byte(s), &v); err != nil {
-			t.Fatalf("%v: %s", err, s)
+			t.Fatalf("not JSON: %v: %s", err, s)
 		}
 		return fmt.Sprint(shapeOf(v))
 	}
@@ -483,6 +499,7 @@ func shapeOf(v any) any {
 
 // TestOneBucketForBothLanes tests that both lanes charge the same bucket at the same cost.
 func TestOneBucketForBothLanes(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.FreezeClock() // no token is refilled
 	var orders []string
@@ -502,7 +519,7 @@ func TestOneBucketForBothLanes(t *testing.T) {
 	}
 	got := d.callTool(d.bob, "place_orders", batch)
 	if !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "rate_limited" || at(t, string(got.StructuredContent), "retry_after_ms") == nil {
-		t.Errorf("%s", got.StructuredContent)
+		t.Errorf("place_orders with an empty bucket: %s, want rate_limited with retry_after_ms", got.StructuredContent)
 	}
 	if got := d.callTool(d.bob, "get_balance", `{}`); got.IsError {
 		t.Errorf("another bucket: %s", got.StructuredContent)
@@ -512,6 +529,7 @@ func TestOneBucketForBothLanes(t *testing.T) {
 // TestKeysShareTheAccountRate tests that eight keys of an account place no more orders than --account-rate
 // over the lanes together (docs/rules/limits.md#account-rate).
 func TestKeysShareTheAccountRate(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.Venue.Config.AccountRate = 30
 	d.FreezeClock() // no token is refilled
@@ -526,7 +544,7 @@ func TestKeysShareTheAccountRate(t *testing.T) {
 			case 429:
 				limited++
 			default:
-				t.Fatalf("%d %s", status, body)
+				t.Fatalf("POST /v1/portfolio/orders: %d %s, want 201 or 429", status, body)
 			}
 			if got := d.callTool(k, "place_order", order(id+1, "")); !got.IsError {
 				placed++
@@ -546,6 +564,7 @@ func TestKeysShareTheAccountRate(t *testing.T) {
 // TestListsFollowTheScopes tests that tools/list has the tools that the key may call, in a
 // fixed order, and that the others return missing_scope.
 func TestListsFollowTheScopes(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	reader := d.NewKey(1, core.ScopeRead)
 	all, some := d.definitions(d.alice), d.definitions(reader)
@@ -561,7 +580,7 @@ func TestListsFollowTheScopes(t *testing.T) {
 			continue
 		}
 		if got := d.callTool(reader, name, `{}`); !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "missing_scope" {
-			t.Errorf("%s: %s", name, got.StructuredContent)
+			t.Errorf("%s without its scope: %s, want missing_scope", name, got.StructuredContent)
 		}
 	}
 	_, first := d.ask(d.alice, "1", "tools/list", "")
@@ -579,12 +598,13 @@ func (mirrored) Written() (uint64, int64) { return 9, 0 }
 // TestVenueShowsTheMirror checks that get_venue says, as the route of the retention does, what the mirror
 // holds.
 func TestVenueShowsTheMirror(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.lane.gate.Venue.History = mirrored{}
 	text := string(d.callTool(d.alice, "get_venue", "{}").StructuredContent)
 	_, route := d.Call(d.alice, "GET", "/v1/exchange/retention", "")
 	const want = `"history":{"since_seq":"7","as_of_seq":"9"}`
 	if !strings.Contains(text, want) || !strings.Contains(route, want) {
-		t.Errorf("%s\n%s", text, route)
+		t.Errorf("get_venue returns %s and REST %s, want %s in both", text, route, want)
 	}
 }

@@ -16,6 +16,7 @@ const maxPnLTokens = 400
 // TestPnL tests get_pnl of four positions: their order and marks, the sums, and that the
 // answer is short and that of REST.
 func TestPnL(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	id := 100
 	place := func(market int, side, outcome string, tick, qty int) {
@@ -32,7 +33,7 @@ func TestPnL(t *testing.T) {
 			id++
 			body := fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":%q,"outcome":%q,"tick":%d,"qty":%d}`, id, market, k.side, k.outcome, k.tick, qty)
 			if status, got := d.Call(key, "POST", "/v1/portfolio/orders", body); status != 201 {
-				t.Fatalf("%s: %d %s", body, status, got)
+				t.Fatalf("POST /v1/portfolio/orders %s: %d %s, want 201", body, status, got)
 			}
 		}
 	}
@@ -49,7 +50,7 @@ func TestPnL(t *testing.T) {
 		return p, text
 	}
 	if p, _ := read(); p.Positions == nil || len(p.Positions) != 0 || p.Equity != 100_000_000 || p.DepositsNet != 100_000_000 {
-		t.Errorf("%+v", p)
+		t.Errorf("get_pnl before any order: %+v, want no positions and 100000000 pips as equity and as net deposits", p)
 	}
 	place(2, "buy", "no", 4700, 300) // bob buys YES at 5300
 	place(2, "buy", "yes", 6200, 145)
@@ -72,8 +73,12 @@ func TestPnL(t *testing.T) {
 		t.Fatal(text)
 	}
 	for i, x := range want {
-		if got := p.Positions[i]; got.MarketID != x.market || got.Outcome != x.outcome || got.Qty != x.qty || got.Mark == nil || *got.Mark != x.mark {
-			t.Errorf("%+v, want %+v", got, x)
+		got := p.Positions[i]
+		if got.Mark == nil || *got.Mark != x.mark {
+			t.Errorf("position %d: %+v, want the mark %d", i, got, x.mark)
+		}
+		if got.MarketID != x.market || got.Outcome != x.outcome || got.Qty != x.qty {
+			t.Errorf("position %d: %+v, want %d %s in market %d", i, got, x.qty, x.outcome, x.market)
 		}
 	}
 	if p.Realized == 0 || p.RealizedToday != p.Realized || int64(p.RealizedUSD) != int64(p.Realized) || p.Fees == 0 {
@@ -102,7 +107,7 @@ func checkPnL(t *testing.T, p *schemas.PnL) {
 			value = schemas.U64(x.Qty * *x.Mark)
 		}
 		if x.Value != value || int64(x.Unrealized) != int64(x.Value)-int64(x.Cost) || x.AvgCost != x.Cost/schemas.U64(x.Qty) {
-			t.Errorf("%+v", x)
+			t.Errorf("a position whose value, unrealized or avg_cost does not follow from the rest: %+v", x)
 		}
 		cost += int64(x.Cost)
 		unrealized += int64(x.Unrealized)

@@ -27,6 +27,7 @@ const (
 // TestToolsetsAreSmall bounds the tokens of all definitions, and the tools and tokens of the
 // toolset core, each of which must exist.
 func TestToolsetsAreSmall(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	all, small := 0, 0
 	for _, x := range d.lane.tools {
@@ -57,6 +58,7 @@ func TestToolsetsAreSmall(t *testing.T) {
 // TestToolsOfDoctor tests that the guide's output of dx mcp doctor has the number of tools that a key
 // with the scopes read and trade is offered.
 func TestToolsOfDoctor(t *testing.T) {
+	t.Parallel()
 	offered, reads := 0, 0
 	for _, x := range newTestVenue(t).lane.tools {
 		if x.spec.Scope == core.ScopeWithdraw {
@@ -91,6 +93,7 @@ func holdsFigure(t *testing.T, figure string) {
 // model APIs reject the tool or the whole list, and that place_order requires max_cost for
 // a market buy.
 func TestInputSchemas(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for _, x := range d.lane.tools {
 		var tool struct{ InputSchema map[string]json.RawMessage }
@@ -103,7 +106,7 @@ func TestInputSchemas(t *testing.T) {
 			}
 		}
 		if x.spec.Name == tools.PlaceOrder.Name && string(tool.InputSchema["dependentSchemas"]) != marketBuyNeedsMaxCost {
-			t.Errorf("%s", tool.InputSchema["dependentSchemas"])
+			t.Errorf("dependentSchemas of place_order: %s, want %s", tool.InputSchema["dependentSchemas"], marketBuyNeedsMaxCost)
 		}
 	}
 }
@@ -126,7 +129,7 @@ func (d *testVenue) checkOutput(tool string, result json.RawMessage) {
 			schema, err = c.Compile("tool#/outputSchema")
 		}
 		if err != nil {
-			d.T.Errorf("%s: %v", tool, err)
+			d.T.Errorf("the output schema of %s does not compile: %v", tool, err)
 			return
 		}
 		outputSchemas.Store(tool, schema)
@@ -143,11 +146,23 @@ func (d *testVenue) checkOutput(tool string, result json.RawMessage) {
 // TestOutputSchemasAreClosed tests that each output schema is an object that is closed and
 // says what it requires, or an error.
 func TestOutputSchemasAreClosed(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	for name, x := range d.definitions(d.alice) {
 		s := x.OutputSchema
-		if s.Type != "object" || len(s.AnyOf) != 2 || s.AnyOf[0].AdditionalProperties == nil || *s.AnyOf[0].AdditionalProperties || len(s.AnyOf[0].Required) == 0 && s.AnyOf[0].MinProperties == 0 || s.AnyOf[1].Required[0] != "error" {
-			t.Errorf("%s: %+v", name, s)
+		if s.Type != "object" || len(s.AnyOf) != 2 {
+			t.Errorf("the output schema of %s: %+v, want an object of two kinds", name, s)
+			continue
+		}
+		ok, failed := s.AnyOf[0], s.AnyOf[1]
+		if ok.AdditionalProperties == nil || *ok.AdditionalProperties {
+			t.Errorf("the output schema of %s is not closed: %+v", name, ok)
+		}
+		if len(ok.Required) == 0 && ok.MinProperties == 0 {
+			t.Errorf("the output schema of %s requires nothing: %+v", name, ok)
+		}
+		if len(failed.Required) == 0 || failed.Required[0] != "error" {
+			t.Errorf("the output schema of %s has no error: %+v", name, failed)
 		}
 	}
 }
@@ -163,6 +178,7 @@ const (
 // mistake: a market buy without max_cost. It follows the error's next call, and has a fill
 // within the bounds of docs/rules/agents.md#toolsets.
 func TestNaiveAgent(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.trade()
 	d.Call(d.bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"7","market_id":1,"side":"buy","outcome":"no","tick":4500,"qty":50}`)
@@ -206,7 +222,7 @@ func (n *naive) ask(method, params string) string {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, n.calls, method, params)
 	status, _, answer := n.post(n.key, body, "MCP-Protocol-Version", legacy)
 	if status != 200 {
-		n.T.Fatalf("%s: %d %s", body, status, answer)
+		n.T.Fatalf("%s: %d %s, want 200", body, status, answer)
 	}
 	n.calls++
 	n.chars += len(body) + len(answer)

@@ -30,6 +30,7 @@ func (d *testVenue) unfunded(n int) (u core.UserID, keys []lanetest.Key) {
 // of its preview, and the client_order_ids are free once the account has money
 // (docs/rules/orders.md#accounts-without-money).
 func TestUnfundedAccountsReachNoLog(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.FreezeClock() // no timer sequences a command
 	d.Venue.Config.WriteFloor, d.Venue.Config.ReadRate = 100_000, 100_000
@@ -69,7 +70,7 @@ func TestUnfundedAccountsReachNoLog(t *testing.T) {
 		}
 		replace := `{"client_order_id":"102","tick":5000,"qty":10}`
 		if status, _, body := d.Send(d.SignedRequest(k, "POST", "/v1/portfolio/orders/7/replace", []byte(replace))); status != 404 || at(t, string(body), "error", "code") != "unknown_order" {
-			t.Errorf("%d %s", status, body)
+			t.Errorf("a replace without money: %d %s, want 404 unknown_order", status, body)
 		}
 	}
 	if now := d.Engine.Seq(); now != before {
@@ -99,6 +100,7 @@ func TestUnfundedAccountsReachNoLog(t *testing.T) {
 // TestMoneySpentIsMoneyHeld checks that the orders of an account whose money has gone, and of an agent that got
 // its first by a transfer, are sequenced.
 func TestMoneySpentIsMoneyHeld(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.FreezeClock()
 	u, keys := d.unfunded(1)
@@ -131,6 +133,7 @@ func TestMoneySpentIsMoneyHeld(t *testing.T) {
 // with their owner they have its rate once. An agent with money has a rate of its own
 // (docs/rules/limits.md#account-rate).
 func TestAgentsWithoutMoneyShareTheRate(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.FreezeClock()
 	c := &d.Venue.Config
@@ -153,7 +156,7 @@ func TestAgentsWithoutMoneyShareTheRate(t *testing.T) {
 				status, _, body := d.Send(d.SignedRequest(k, "DELETE", "/v1/portfolio/orders", nil))
 				if status != 200 {
 					if at(t, string(body), "error", "code") != "rate_limited" {
-						t.Fatalf("%d %s", status, body)
+						t.Fatalf("DELETE /v1/portfolio/orders: %d %s, want 200 or rate_limited", status, body)
 					}
 					break
 				}

@@ -37,7 +37,7 @@ func (d *testVenue) wait(k lanetest.Key, arguments string) (w waitResult) {
 	d.T.Helper()
 	r := d.callTool(k, "wait_for_event", arguments)
 	if err := json.Unmarshal(r.StructuredContent, &w); err != nil || r.IsError {
-		d.T.Fatalf("%s: %s", arguments, r.StructuredContent)
+		d.T.Fatalf("wait_for_event %s: %s, want a list of events", arguments, r.StructuredContent)
 	}
 	return w
 }
@@ -51,6 +51,7 @@ func (d *testVenue) seq() string {
 // TestWaitMissesNothing tests that consecutive calls return each event once and in order
 // while orders are placed and canceled.
 func TestWaitMissesNothing(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	from := d.seq()
 	const orders = 120
@@ -83,6 +84,7 @@ func TestWaitMissesNothing(t *testing.T) {
 // TestWaitSeesWhatWasAnswered tests that a call that does not wait returns the events of an order whose
 // answer came before, although the lane learns of the order after its answer.
 func TestWaitSeesWhatWasAnswered(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	follower := d.Venue.Engine.Follow()
 	h := newStoppedDispatcher(d.Venue.Engine)
@@ -111,13 +113,14 @@ func TestWaitSeesWhatWasAnswered(t *testing.T) {
 		h.applyBatch(b)
 	}
 	if w := <-results; len(w.Events) == 0 || w.Events[0].Kind != "order" || uint64(w.NextSeq) <= after {
-		t.Fatalf("%+v", w)
+		t.Fatalf("the wait returned %+v, want an order event past seq %d", w, after)
 	}
 }
 
 // TestWaitFilters tests the filters, and that transitions of rounds do not depend on the
 // account.
 func TestWaitFilters(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	from := d.seq()
 	d.callTool(d.alice, "place_order", order(1, ""))
@@ -143,7 +146,7 @@ func TestWaitFilters(t *testing.T) {
 		`,"kinds":["order","fill"]`:              "fill order order",
 	} {
 		if got := kinds(`{"after_seq":"` + from + `","timeout_ms":0` + arguments + `}`); got != want {
-			t.Errorf("%s: %q", arguments, got)
+			t.Errorf("wait_for_event with %s: the kinds %q, want %q", arguments, got, want)
 		}
 	}
 	d.Submit(&core.VoidMarket{Market: 2})
@@ -152,13 +155,14 @@ func TestWaitFilters(t *testing.T) {
 	}
 	for _, bad := range []string{`{}`, `{"after_seq":1}`, `{"after_seq":"0","kinds":["x"]}`, `{"after_seq":"0","timeout_ms":25001}`, `{"after_seq":"0","timeout_ms":-1}`, `{"after_seq":"0","market_ids":["1"]}`} {
 		if got := d.callTool(d.alice, "wait_for_event", bad); !got.IsError {
-			t.Errorf("%s: %s", bad, got.StructuredContent)
+			t.Errorf("wait_for_event %s: %s, want an error", bad, got.StructuredContent)
 		}
 	}
 }
 
 // TestWaitKinds checks that the rulebook names the kinds of the input schema, all of them.
 func TestWaitKinds(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	var tool struct {
 		InputSchema struct {
@@ -255,6 +259,7 @@ func TestManyLongPolls(t *testing.T) {
 // revision, and only by notifications/cancelled on the older ones
 // (docs/rules/agents.md#revisions).
 func TestCancellation(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	from := d.seq()
 	arguments := `{"after_seq":"` + from + `","kinds":["deposit"],"timeout_ms":25000}`
@@ -281,7 +286,7 @@ func TestCancellation(t *testing.T) {
 		t.Helper()
 		body := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"test"}}`
 		if status, _, got := d.post(k, body, "MCP-Protocol-Version", legacy); status != 202 || got != "" {
-			t.Errorf("%d %s", status, got)
+			t.Errorf("notifications/cancelled of %s: %d %s, want an empty 202", id, status, got)
 		}
 	}
 	cancel(d.bob, `"old"`)  // another key
@@ -296,6 +301,7 @@ func TestCancellation(t *testing.T) {
 
 // TestRevocationEndsWaiting tests that a revocation ends the waits of the key.
 func TestRevocationEndsWaiting(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	k := d.NewKey(1, core.ScopeRead)
 	answer := d.waiting(t.Context(), k, modern, "1", `{"after_seq":"`+d.seq()+`"}`)
@@ -309,6 +315,7 @@ func TestRevocationEndsWaiting(t *testing.T) {
 // TestCloseEndsLongPolls tests that Close ends all waits, so that a draining venue stops in
 // time.
 func TestCloseEndsLongPolls(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	var answers []<-chan string
 	for i := range 5 {
@@ -325,6 +332,7 @@ func TestCloseEndsLongPolls(t *testing.T) {
 
 // TestWaitTimesOut tests that a timeout returns no events and a next_seq to continue from.
 func TestWaitTimesOut(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	from := d.seq()
 	w := d.wait(d.alice, `{"after_seq":"`+from+`","kinds":["deposit"],"timeout_ms":1}`)
@@ -336,6 +344,7 @@ func TestWaitTimesOut(t *testing.T) {
 // TestWaitAheadOfTheVenue tests that a seq ahead of the venue's returns at once, with
 // missed and a seq to continue from.
 func TestWaitAheadOfTheVenue(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	d.FreezeClock() // no clock tick changes the seq
 	d.Submit(&core.Clock{})
@@ -353,12 +362,13 @@ func TestWaitAheadOfTheVenue(t *testing.T) {
 	eventually(t, "the call", func() bool { return d.waiters(1) == 1 })
 	d.callTool(d.alice, "place_order", order(1, ""))
 	if got := <-answer; !strings.Contains(got, `"kind":"order"`) {
-		t.Errorf("%s", got)
+		t.Errorf("the waiting call returned %s, want an order event", got)
 	}
 }
 
 // TestWaitReportsMissed tests that events that are no longer kept are reported as missed.
 func TestWaitReportsMissed(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	d.FreezeClock() // the market stays open
 	from := d.seq()
@@ -368,7 +378,7 @@ func TestWaitReportsMissed(t *testing.T) {
 			for n := range 600 {
 				id := 1 + i*10_000 + n
 				if r := d.Submit(placed(id)); r.Reject != core.OK {
-					t.Errorf("%d: %v", id, r.Reject)
+					t.Errorf("order %d was rejected: %v", id, r.Reject)
 					return
 				}
 				d.Submit(&core.CancelAll{User: 1})
@@ -388,6 +398,7 @@ func placed(id int) core.Command {
 // TestEventsAreShort tests that each event takes at most 100 tokens of 4 characters, with
 // numbers of the greatest length that a venue reaches.
 func TestEventsAreShort(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	from := d.seq()
 	d.trade()
@@ -418,6 +429,7 @@ func TestEventsAreShort(t *testing.T) {
 // TestOwnersActionsAreEvents tests that a transfer, a new mandate, a halt and a suspension of the
 // owner wake the agent's waiting call, each with the kind and the cause of the rulebook.
 func TestOwnersActionsAreEvents(t *testing.T) {
+	t.Parallel()
 	d := generous(t)
 	agent, key := d.newAgent(core.Mandate{})
 	seq := d.seq()
@@ -437,7 +449,7 @@ func TestOwnersActionsAreEvents(t *testing.T) {
 		go func() { _, _ = d.Engine.Submit(context.Background(), c.command) }() // an error leaves no event
 		w := d.wait(key, `{"after_seq":"`+seq+`","kinds":["`+c.kind+`"]}`)
 		if len(w.Events) != 1 || w.Events[0].Kind != c.kind || !strings.Contains(string(w.Events[0].Msg), c.want) {
-			t.Errorf("%T: %+v", c.command, w)
+			t.Errorf("%T: %+v, want one %s event with %s", c.command, w, c.kind, c.want)
 		}
 		seq = w.NextSeq
 	}
@@ -445,12 +457,13 @@ func TestOwnersActionsAreEvents(t *testing.T) {
 	d.Submit(&core.Transfer{Owner: 1, ClientID: "t-1", From: 1, To: agent, Amount: 700})
 	d.Submit(&core.ResumeAgent{Owner: 1, Agent: agent})
 	if w := d.wait(key, `{"after_seq":"`+seq+`","kinds":["transfer","account","balance"],"timeout_ms":0}`); len(w.Events) != 0 {
-		t.Errorf("%+v", w)
+		t.Errorf("a repeated transfer and an agent that was active already: %+v, want no events", w)
 	}
 }
 
 // TestTransitionsOfOneCommand checks that a round whose transitions are partly kept is returned once.
 func TestTransitionsOfOneCommand(t *testing.T) {
+	t.Parallel()
 	d := newTestVenue(t)
 	x := newStoppedDispatcher(d.Venue.Engine)
 	var r core.Round

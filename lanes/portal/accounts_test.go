@@ -19,18 +19,19 @@ import (
 )
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	if list := v.keys(carol); len(list.Keys) != 0 {
-		t.Errorf("%+v", list)
+		t.Errorf("a new account has keys: %+v", list)
 	}
 	plain, made := v.key(carol, "")
 	reader, _ := v.key(carol, `{"label":"eyes","scopes":["read"]}`)
 	if fmt.Sprint(made.Scopes) != "[read trade]" || made.CreatedTs == 0 {
-		t.Errorf("%+v", made)
+		t.Errorf("POST /keys without a body: %+v, want the scopes read and trade and a time", made)
 	}
 	list := v.keys(carol).Keys
 	if len(list) != 2 || list[0].APIKey != plain.ID || list[1].Label != "eyes" || fmt.Sprint(list[1].Scopes) != "[read]" {
-		t.Errorf("%+v", list)
+		t.Errorf("GET /keys: %+v, want key %s first, then eyes with scope read", list, plain.ID)
 	}
 	if status, body := v.Call(plain, "GET", "/v1/portfolio/balance", ""); status != 200 || !strings.Contains(body, `"cash":"0"`) {
 		t.Errorf("a request of the new key: %d %s", status, body)
@@ -44,6 +45,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestKeysRefused(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	for _, c := range []struct {
 		body   string
@@ -64,7 +66,7 @@ func TestKeysRefused(t *testing.T) {
 		v.wants(carol, "POST", "/keys", c.body, c.status, c.code)
 	}
 	if list := v.keys(carol); len(list.Keys) != 0 {
-		t.Errorf("%+v", list)
+		t.Errorf("the refused requests left keys: %+v", list)
 	}
 	v.wants(carol, "GET", "/keys", "{}", 400, "unexpected_body")
 	v.wants(carol, "DELETE", "/account", "{}", 400, "unexpected_body")
@@ -76,6 +78,7 @@ func TestKeysRefused(t *testing.T) {
 // TestRevoke checks that a revoked key is unauthorized at once, and that the response does
 // not reveal whether a key exists or whose it is.
 func TestRevoke(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	hers, _ := v.key(carol, "")
 	his, _ := v.key(dave, "")
@@ -100,7 +103,7 @@ func TestRevoke(t *testing.T) {
 		}
 	}
 	if list := v.keys(carol); len(list.Keys) != 0 {
-		t.Errorf("%+v", list)
+		t.Errorf("the revoked keys are listed: %+v", list)
 	}
 	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 		for k := range m.Keys() {
@@ -113,6 +116,7 @@ func TestRevoke(t *testing.T) {
 }
 
 func TestCloseAccount(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	one, _ := v.key(carol, "")
 	two, _ := v.key(carol, "")
@@ -132,6 +136,7 @@ func TestCloseAccount(t *testing.T) {
 // TestTenKeysAMinute checks that each account creates at most ten keys within any minute of
 // the venue's clock (docs/rules/accounts.md#new-keys).
 func TestTenKeysAMinute(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.FreezeClock()
 	for range newKeysPerMinute {
@@ -159,6 +164,7 @@ func TestTenKeysAMinute(t *testing.T) {
 // of the operator count, that a revoked key does not count, and that an agent has a number of its own
 // (docs/rules/accounts.md#number-of-keys).
 func TestTooManyKeys(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.AccountKeys = 3 })
 	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
 	v.NewKey(3, core.ScopeRead)
@@ -167,7 +173,7 @@ func TestTooManyKeys(t *testing.T) {
 	answer := v.wants(carol, "POST", "/keys", "", 403, "too_many_keys")
 	var e schemas.ErrorBody
 	if err := json.Unmarshal([]byte(answer), &e); err != nil || e.Error.Num != nil || e.Error.Origin != schemas.OriginGateway {
-		t.Errorf("%s %v", answer, err)
+		t.Errorf("POST /keys past the limit: %s, %v, want an error without a num from the gateway", answer, err)
 	}
 	v.NewKey(3, core.ScopeRead) // the operator's own is not refused
 	v.wants(carol, "DELETE", "/keys/"+first.ID, "", 200, "")
@@ -184,6 +190,7 @@ func TestTooManyKeys(t *testing.T) {
 // TestTooManyKeysAtOnce checks that of requests which arrive at once, at one key below the number, one
 // creates a key.
 func TestTooManyKeysAtOnce(t *testing.T) {
+	t.Parallel()
 	const most = 50
 	v := newTestPortal(t, func(o *Options) { o.AccountKeys = most })
 	for range most - 1 {
@@ -205,6 +212,7 @@ func TestTooManyKeysAtOnce(t *testing.T) {
 // every path of the service, then rate_limited after too many from one address, while a
 // valid token still passes.
 func TestInvalidTokens(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.FreezeClock() // no failure expires, however slow the machine
 	var first string
@@ -235,6 +243,7 @@ const authFailureBurst = 30
 // TestFailuresBehindAProxy checks that each client behind a trusted proxy has its own limit
 // and cannot evade it with a forged X-Forwarded-For. An untrusted proxy is one client.
 func TestFailuresBehindAProxy(t *testing.T) {
+	t.Parallel()
 	const ann, ben = "198.51.100.1", "2001:db8::2"
 	for name, c := range map[string]struct {
 		proxies []netip.Prefix
@@ -268,10 +277,11 @@ func TestFailuresBehindAProxy(t *testing.T) {
 }
 
 func TestNoSecretIsLogged(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	_, made := v.key(carol, "")
 	if k := v.Engine.Key(made.APIKey); k == nil || k.User != core.UserID(3) || strings.Contains(string(k.Sealed), made.Secret) {
-		t.Errorf("%+v", k)
+		t.Errorf("the stored key is %+v, want one of account 3 that does not hold the plain secret", k)
 	}
 	v.wants("dxa_guessed", "GET", "/keys", "", 401, "unauthorized")
 	v.wants(carol, "DELETE", "/keys/"+made.APIKey, "", 200, "")

@@ -35,6 +35,7 @@ func (v *testPortal) newAgent(name, mandate string) (id uint32, key lanetest.Key
 // TestAgentRoutes checks every route of an owner, with good and bad input
 // (docs/rules/agent-accounts.md#owners-routes).
 func TestAgentRoutes(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
 	v.Submit(&core.Deposit{User: 4, DepositID: "dave", Amount: 1_000_000})
@@ -94,7 +95,7 @@ func TestAgentRoutes(t *testing.T) {
 	var m schemas.AgentMandate
 	v.ask(carol, "GET", path+"/mandate", "", 200, &m)
 	if m.Rev != 1 || len(m.Mandate.Categories) != 2 || *m.Mandate.MaxDailyLoss != 500_000 {
-		t.Errorf("%+v", m)
+		t.Errorf("GET mandate: %+v, want rev 1, two categories and a max_daily_loss of 500000", m)
 	}
 	wants(carol, "PUT", path+"/mandate", `{"if_rev":2,"mandate":{}}`, 409, "stale_mandate")
 	wants(carol, "PUT", path+"/mandate", `{"if_rev":2,"mandate":{"price_collar":-1}}`, 400, "bad_mandate")
@@ -104,14 +105,17 @@ func TestAgentRoutes(t *testing.T) {
 	var set schemas.AgentCreated
 	v.ask(carol, "PUT", path+"/mandate", `{"if_rev":1,"mandate":{"max_open_cost":"5","max_orders_per_day":7}}`, 200, &set)
 	if set.Rev != 2 || set.UserID != id || set.Seq == 0 {
-		t.Errorf("%+v", set)
+		t.Errorf("PUT mandate: %+v, want rev 2 of agent %d, and a seq", set, id)
 	}
 
 	var first, again schemas.Transferred
 	v.ask(carol, "POST", path+"/fund", `{"client_transfer_id":"t-1","amount":"7000"}`, 200, &first)
 	v.ask(carol, "POST", path+"/fund", `{"client_transfer_id":"t-1","amount":"7000"}`, 200, &again)
-	if first != again || first.From != 3 || first.To != id || first.Amount != 7000 || first.Ts == 0 {
-		t.Errorf("%+v, then %+v", first, again)
+	if want := (schemas.Transferred{ClientTransferID: "t-1", From: 3, To: id, Amount: 7000, Seq: first.Seq, Ts: first.Ts}); first != want || first.Ts == 0 {
+		t.Errorf("the transfer is %+v, want %+v with a time", first, want)
+	}
+	if again != first {
+		t.Errorf("the repeated transfer is %+v, want %+v", again, first)
 	}
 	wants(carol, "POST", path+"/return", `{"client_transfer_id":"t-1","amount":"7000"}`, 409, "duplicate_client_transfer_id")
 	wants(carol, "POST", path+"/fund", `{"client_transfer_id":"t-1","amount":"7001"}`, 409, "duplicate_client_transfer_id")
@@ -126,7 +130,7 @@ func TestAgentRoutes(t *testing.T) {
 		var out schemas.AgentState
 		v.ask(carol, "POST", path+"/"+what, "", 200, &out)
 		if out.State != want || out.UserID != id || out.Seq == 0 {
-			t.Errorf("%s: %+v", what, out)
+			t.Errorf("%s: %+v, want agent %d %s, and a seq", what, out, id, want)
 		}
 	}
 	wants(carol, "POST", path+"/halt", "{}", 400, "unexpected_body")
@@ -137,22 +141,26 @@ func TestAgentRoutes(t *testing.T) {
 	var keys schemas.KeyList
 	v.ask(carol, "GET", path+"/keys", "", 200, &keys)
 	if len(keys.Keys) != 1 || keys.Keys[0].APIKey != key.ID {
-		t.Errorf("%+v", keys)
+		t.Errorf("the agent's keys are %+v, want %s alone", keys, key.ID)
 	}
 	wants(carol, "POST", path+"/keys", `{"scopes":["withdraw"]}`, 403, "missing_scope")
 	if status, answer := v.Call(key, "POST", "/v1/portfolio/orders", `{"client_order_id":"5","market_id":1,"side":"buy","outcome":"yes","tick":4000,"qty":1}`); status != 403 || !strings.Contains(answer, `"rule":"max_open_cost"`) {
-		t.Errorf("%d %s", status, answer)
+		t.Errorf("an order over the mandate's max_open_cost: %d %s, want 403 with this rule", status, answer)
 	}
 	var page schemas.ActivityList
 	v.ask(carol, "GET", path+"/activity?limit=2", "", 200, &page)
 	if len(page.Activity) != 2 || page.Cursor == "" {
-		t.Fatalf("%+v", page)
+		t.Fatalf("GET activity?limit=2: %+v, want two entries and a cursor", page)
 	}
-	if a := page.Activity[0]; a.Operation != "place_order" || a.Code != "mandate_violation" || a.Rule != "max_open_cost" || *a.APIKey != key.ID || *a.ClientOrderID != 5 || a.OrderID != nil {
-		t.Errorf("%+v", a)
+	a := page.Activity[0]
+	if a.Operation != "place_order" || a.Code != "mandate_violation" || a.Rule != "max_open_cost" {
+		t.Errorf("the newest activity is %+v, want an order against max_open_cost", a)
+	}
+	if *a.APIKey != key.ID || *a.ClientOrderID != 5 || a.OrderID != nil {
+		t.Errorf("the newest activity is %+v, want client order 5 of key %s, without an order", a, key.ID)
 	}
 	if a := page.Activity[1]; a.Operation != "resume_agent" || a.Code != "" || a.APIKey != nil {
-		t.Errorf("%+v", a)
+		t.Errorf("the activity before it is %+v, want resume_agent without an error and a key", a)
 	}
 	var operations []string
 	for cursor := page.Cursor; ; cursor = page.Cursor {
@@ -176,7 +184,7 @@ func TestAgentRoutes(t *testing.T) {
 	var list schemas.AgentList
 	v.ask(carol, "GET", "/agents?limit=5", "", 200, &list)
 	if len(list.Agents) != 5 || list.Cursor == "" || list.Agents[0].UserID < list.Agents[1].UserID {
-		t.Errorf("%+v", list)
+		t.Errorf("GET /agents?limit=5: %+v, want five, the newest first, and a cursor", list)
 	}
 	seen := len(list.Agents)
 	for list.Cursor != "" {
@@ -185,8 +193,15 @@ func TestAgentRoutes(t *testing.T) {
 		v.ask(carol, "GET", "/agents?limit=20&cursor="+cursor, "", 200, &list)
 		seen += len(list.Agents)
 	}
-	if last := list.Agents[len(list.Agents)-1]; seen != 32 || last.Name != "scout" || last.Rev != 2 || *last.Headroom.MaxOpenCost != 5 || *last.Headroom.MaxOrdersPerDay != 7 || last.Headroom.MaxDailyLoss != nil {
-		t.Errorf("%d agents, %+v", seen, list.Agents)
+	if seen != 32 {
+		t.Errorf("the pages have %d agents, want 32", seen)
+	}
+	last := list.Agents[len(list.Agents)-1]
+	if last.Name != "scout" || last.Rev != 2 {
+		t.Errorf("the oldest agent is %s at rev %d, want scout at rev 2", last.Name, last.Rev)
+	}
+	if room := last.Headroom; *room.MaxOpenCost != 5 || *room.MaxOrdersPerDay != 7 || room.MaxDailyLoss != nil {
+		t.Errorf("the headroom of the oldest agent is %+v, want 5 of max_open_cost, 7 orders and no max_daily_loss", room)
 	}
 	state("close", "closed")
 	state("close", "closed")
@@ -202,6 +217,7 @@ func TestAgentRoutes(t *testing.T) {
 // TestFamilyOfKeys checks that a family shares the limit of new keys, and that the owner's leaving
 // halts its agents and revokes their keys.
 func TestFamilyOfKeys(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.FreezeClock()
 	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
@@ -212,7 +228,7 @@ func TestFamilyOfKeys(t *testing.T) {
 	v.wants(carol, "POST", "/keys", "", 429, "rate_limited")
 	v.wants(carol, "POST", fmt.Sprintf("/agents/%d/keys", id), "", 429, "rate_limited")
 	if status, answer := v.Call(key, "GET", "/v1/account", ""); status != 200 || !strings.Contains(answer, `"kind":"agent"`) {
-		t.Errorf("%d %s", status, answer)
+		t.Errorf("GET /v1/account with the agent's first key: %d %s, want 200 and kind agent", status, answer)
 	}
 	v.wants(carol, "DELETE", "/account", "", 200, "")
 	if status, _ := v.Call(key, "GET", "/v1/account", ""); status != 401 {
@@ -229,6 +245,7 @@ func TestFamilyOfKeys(t *testing.T) {
 // accomplice and sells cheap, again and again, after a halt too. No bound of the mandate moves
 // (docs/rules/agent-accounts.md#guarantees).
 func TestStolenKey(t *testing.T) {
+	t.Parallel()
 	const limit, collar = 50_000, 500
 	v := newTestPortal(t, nil)
 	v.Gate.Venue.Config.WriteFloor = 10_000 // the mandate is what stops it here
@@ -286,7 +303,7 @@ func TestStolenKey(t *testing.T) {
 
 	// One key cannot cancel the orders of another account, and nothing passes a halt.
 	if status, answer := place(v.NewKey(2, core.ScopeTrade), `"side":"buy","outcome":"yes","tick":4000,"qty":1`); status != 201 {
-		t.Fatalf("%d %s", status, answer)
+		t.Fatalf("the order of the other account: %d %s, want 201", status, answer)
 	}
 	v.Call(key, "DELETE", "/v1/portfolio/orders", "")
 	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
@@ -302,7 +319,7 @@ func TestStolenKey(t *testing.T) {
 	}
 	for _, r := range [][2]string{{"POST", "/v1/withdrawals"}, {"POST", "/v1/agents"}} {
 		if status, answer := v.Call(key, r[0], r[1], `{"client_withdrawal_id":"w","amount":"1","destination":"bank"}`); status < 400 {
-			t.Errorf("%s %s: %d %s", r[0], r[1], status, answer)
+			t.Errorf("%s %s with the agent's key: %d %s, want an error", r[0], r[1], status, answer)
 		}
 	}
 }
@@ -311,6 +328,7 @@ func TestStolenKey(t *testing.T) {
 // with amounts at the end of the range, with keys of other accounts, and with mandates that two
 // programs set at once.
 func TestAgentsBadInput(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
 	id, key := v.newAgent("scout", `{"reduce_only":false,"max_daily_loss":"0","categories":[9],"max_order_qty":1000000,"price_collar":0}`)
@@ -396,10 +414,10 @@ func TestAgentsBadInput(t *testing.T) {
 	wants("POST", path+"/fund", `{"client_transfer_id":"s","amount":"1"}`, 403, "user_suspended")
 	wants("POST", path+"/return", `{"client_transfer_id":"s","amount":"1"}`, 403, "user_suspended")
 	if status, answer := v.Call(key, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","tick":4000,"qty":1}`); status != 403 || !strings.Contains(answer, "user_suspended") {
-		t.Errorf("%d %s", status, answer)
+		t.Errorf("an order of the suspended agent: %d %s, want 403 user_suspended", status, answer)
 	}
 	if status, answer := v.Call(key, "GET", "/v1/account", ""); status != 200 || !strings.Contains(answer, `"state":"suspended"`) {
-		t.Errorf("%d %s", status, answer)
+		t.Errorf("GET /v1/account of the suspended agent: %d %s, want 200 and state suspended", status, answer)
 	}
 	v.Submit(&core.SuspendUser{User: core.UserID(id), Lift: true})
 	v.Submit(&core.SuspendUser{User: 3})
@@ -407,7 +425,7 @@ func TestAgentsBadInput(t *testing.T) {
 		wants("POST", fmt.Sprintf("/agents/%d/fund", agent), `{"client_transfer_id":"s","amount":"1"}`, 403, "user_suspended")
 	}
 	if status, answer := v.Call(siblingKey, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","tick":4000,"qty":1}`); status != 403 || !strings.Contains(answer, "user_suspended") {
-		t.Errorf("%d %s", status, answer)
+		t.Errorf("an order of the sibling of a suspended owner: %d %s, want 403 user_suspended", status, answer)
 	}
 	v.Submit(&core.SuspendUser{User: 3, Lift: true})
 	if after := money(); after != before {

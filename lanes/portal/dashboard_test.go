@@ -40,12 +40,13 @@ func (v *testPortal) requestDevKey(host string, origins ...string) (int, string)
 }
 
 func TestDevKey(t *testing.T) {
+	t.Parallel()
 	v, host := newDashboardPortal(t, "dev")
 	_, port, _ := strings.Cut(host, ":")
 	for _, h := range []string{host, "localhost:" + port, "[::1]:" + port} {
 		status, body := v.requestDevKey(h, "http://"+h)
 		if status != 200 || body != `{"name":"trader","api_key":"k","secret":"s","scopes":["read"]}` {
-			t.Errorf("%s: %d %s", h, status, body)
+			t.Errorf("the dev key at host %s: %d %s, want 200 and the trader's key", h, status, body)
 		}
 	}
 }
@@ -53,6 +54,7 @@ func TestDevKey(t *testing.T) {
 // TestDevKeyForeignRequests checks that requests with another Host, and requests with
 // another Origin or none, get not_found.
 func TestDevKeyForeignRequests(t *testing.T) {
+	t.Parallel()
 	v, host := newDashboardPortal(t, "dev")
 	_, port, _ := strings.Cut(host, ":")
 	for _, c := range []struct {
@@ -74,16 +76,17 @@ func TestDevKeyForeignRequests(t *testing.T) {
 		{"10.0.0.1:" + port, []string{"http://10.0.0.1:" + port}},
 	} {
 		if status, body := v.requestDevKey(c.host, c.origins...); status != 404 || strings.Contains(body, "secret") {
-			t.Errorf("%s %v: %d %s", c.host, c.origins, status, body)
+			t.Errorf("the dev key at host %s from %v: %d %s, want 404", c.host, c.origins, status, body)
 		}
 	}
 	v.wants("", "GET", "/dev/key", "", 405, "method_not_allowed")
 }
 
 func TestNoDevKeyInLive(t *testing.T) {
+	t.Parallel()
 	v, host := newDashboardPortal(t, "live")
 	if status, body := v.requestDevKey(host, "http://"+host); status != 404 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("the dev key in live: %d %s, want 404", status, body)
 	}
 	if page := v.wants("", "GET", "/venue.json", "", 200, ""); !strings.Contains(page, `"dev_key":false`) {
 		t.Error(page)
@@ -92,6 +95,7 @@ func TestNoDevKeyInLive(t *testing.T) {
 
 // TestIsSameMachine checks that the address of the peer decides, whatever the headers say.
 func TestIsSameMachine(t *testing.T) {
+	t.Parallel()
 	const host = "127.0.0.1:8081"
 	for from, want := range map[string]bool{"127.0.0.1:5": true, "[::1]:5": true, "192.168.1.9:5": false, "[2001:db8::1]:5": false, "": false} {
 		r := httptest.NewRequest("POST", "/dev/key", nil)
@@ -108,10 +112,11 @@ func TestIsSameMachine(t *testing.T) {
 }
 
 func TestVenueInfo(t *testing.T) {
+	t.Parallel()
 	v, _ := newDashboardPortal(t, "dev")
 	var s venueInfo
 	if v.ask("", "GET", "/venue.json", "", 200, &s); s.Environment != "dev" || s.API != v.URL || s.WS != "ws"+strings.TrimPrefix(v.URL, "http")+"/v1/ws" || !s.DevKey {
-		t.Errorf("%+v", s)
+		t.Errorf("/venue.json: %+v, want dev, the API and the socket at %s, and a dev key", s, v.URL)
 	}
 	newTestPortal(t, nil).wants("", "GET", "/venue.json", "", 404, "not_found") // served only with a dashboard
 }

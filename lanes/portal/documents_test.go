@@ -38,6 +38,7 @@ What users should know.
 `
 
 func TestDocuments(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = func() []byte { return []byte(`{"asyncapi":"3.0.0"}`) } })
 	for target, want := range map[string]struct{ kind, has string }{
 		"/":               {"text/html; charset=utf-8", "<h1>Duplex</h1>"},
@@ -58,7 +59,7 @@ func TestDocuments(t *testing.T) {
 	} {
 		status, h, body := v.request("", "GET", target, "")
 		if status != 200 || h.Get("Content-Type") != want.kind || !strings.Contains(body, want.has) || h.Get("Cache-Control") != "no-cache" {
-			t.Errorf("%s: %d %v %.300s", target, status, h, body)
+			t.Errorf("GET %s: %d %v %.300s, want 200, %s with %q and no-cache", target, status, h, body, want.kind, want.has)
 		}
 		status, _, body = v.send("GET", target, "", http.Header{"If-None-Match": {h.Get("ETag")}})
 		if status != 304 || body != "" {
@@ -74,6 +75,7 @@ func TestDocuments(t *testing.T) {
 // TestDocumentsAtOnce asks for the documents that are made of the same descriptions, each for the first time,
 // at the same time.
 func TestDocumentsAtOnce(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	var all sync.WaitGroup
 	for _, target := range []string{"/openapi.json", "/openapi.yaml", "/llms.txt", "/llms-full.txt", "/openapi.json", "/rules/orders", "/rules/money"} {
@@ -93,6 +95,7 @@ func TestDocumentsAtOnce(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	host := strings.TrimPrefix(v.URL, "http://")
 	for _, target := range []string{"/", "/keys", "/nowhere", "/llms.txt"} {
@@ -104,7 +107,7 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" || h.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s: %v", target, h)
+			t.Errorf("GET %s: the header %v lacks nosniff, no-referrer or a request id, or allows other origins", target, h)
 		}
 	}
 	if _, h, _ := v.request(carol, "GET", "/keys", ""); h.Get("Cache-Control") != "no-store" {
@@ -113,6 +116,7 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestMisses(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.Gate.Origins = []string{"http://elsewhere.example"}
 	for _, target := range []string{"/nowhere", "/v1/markets", "/docs/", "/asyncapi.json", "/llms.txt/", "//llms.txt", "/./llms.txt", "/%6clms.txt", "/favicon.ico", "/page/index.html", "/metrics", "/admin/state"} {
@@ -132,6 +136,7 @@ func TestMisses(t *testing.T) {
 // TestLanding checks that the page loads nothing from other hosts and shows the addresses of
 // the venue.
 func TestLanding(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.Venue.Config.Environment, o.Venue.Config.Oracle = "dev", "sim" })
 	_, _, page := v.request("", "GET", "/", "")
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -153,6 +158,7 @@ func TestLanding(t *testing.T) {
 
 // TestGuide checks that the guide has routes, errors and the address of the API.
 func TestGuide(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	_, _, guide := v.request("", "GET", "/llms.txt", "")
 	for _, f := range []*tools.Spec{&tools.PlaceOrder.Spec, &tools.CancelOrders.Spec, &tools.GetDepositAddress.Spec} {
@@ -173,6 +179,7 @@ func TestGuide(t *testing.T) {
 // TestErrors checks that a program gets the error tables as JSON and a browser as a page, and
 // that both are complete.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	var table struct {
 		Errors []schemas.ErrorInfo
@@ -184,7 +191,7 @@ func TestErrors(t *testing.T) {
 	}
 	_, h, page := v.send("GET", "/errors", "", http.Header{"Accept": {"text/html,application/xhtml+xml"}})
 	if h.Get("Content-Type") != html || h.Get("Vary") != "Accept" {
-		t.Errorf("%v", h)
+		t.Errorf("GET /errors as a page: %v, want HTML that varies by Accept", h)
 	}
 	for _, m := range schemas.ErrorTable {
 		row := `<tr id="` + m.Code + `"><td><a href="/rules/errors#` + m.Code + `">.*<td>` + m.Origin + `</td><td>` + strconv.Itoa(m.HTTP) + `</td>.*<td>` + string(m.Retry) + `</td><td>` + regexp.QuoteMeta(template.HTMLEscapeString(m.Means)) + `</td>`
@@ -200,15 +207,17 @@ func TestErrors(t *testing.T) {
 }
 
 func TestOpenAPINamesTheAPI(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	var doc struct{ Servers []struct{ URL string } }
 	_, _, body := v.request("", "GET", "/openapi.json", "")
 	if err := json.Unmarshal([]byte(body), &doc); err != nil || len(doc.Servers) != 1 || doc.Servers[0].URL != v.URL {
-		t.Errorf("%v %+v", err, doc)
+		t.Errorf("/openapi.json: %v, %+v, want %s as the only server", err, doc, v.URL)
 	}
 }
 
 func TestChangelog(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	_, _, body := v.request("", "GET", "/changelog.atom", "")
 	var f atomFeed
@@ -216,7 +225,7 @@ func TestChangelog(t *testing.T) {
 		t.Fatalf("%v in %s", err, body)
 	}
 	if len(f.Entries) != 3 || f.Author != "Duplex" || f.Updated < "2026-03-01T00:00:00Z" {
-		t.Fatalf("%+v", f)
+		t.Fatalf("the feed is %+v, want three entries by Duplex, updated in March 2026 or later", f)
 	}
 	ids := map[string]bool{f.ID: true}
 	for i, want := range []struct{ title, updated, has string }{
@@ -225,8 +234,14 @@ func TestChangelog(t *testing.T) {
 		{"0.1.0 - 2026-01-31", "2026-01-31T00:00:00Z", ""},
 	} {
 		e := f.Entries[i]
-		if _, err := time.Parse(time.RFC3339, e.Updated); err != nil || e.Title != want.title || e.Updated != want.updated || !strings.Contains(e.Content.Body, want.has) || ids[e.ID] {
-			t.Errorf("%v %+v, want %+v", err, e, want)
+		if _, err := time.Parse(time.RFC3339, e.Updated); err != nil || e.Updated != want.updated {
+			t.Errorf("entry %d is of %s, %v, want %s", i, e.Updated, err, want.updated)
+		}
+		if e.Title != want.title || !strings.Contains(e.Content.Body, want.has) {
+			t.Errorf("entry %d is %+v, want %+v", i, e, want)
+		}
+		if ids[e.ID] {
+			t.Errorf("entry %d has the id of another: %s", i, e.ID)
 		}
 		ids[e.ID] = true
 	}
@@ -238,6 +253,7 @@ func TestChangelog(t *testing.T) {
 // TestStatic checks that each file of the dashboard is served under its own path only, encoded
 // for clients that accept it, and that a name with a hash may be cached for good.
 func TestStatic(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) {
 		o.Static = fstest.MapFS{
 			"index.html":           {Data: []byte("<!doctype html><title>dash</title>")},
@@ -253,7 +269,7 @@ func TestStatic(t *testing.T) {
 		"/manifest.webmanifest": {"application/manifest+json", "{}", "no-cache"},
 	} {
 		if status, h, body := v.send("GET", target, "", http.Header{"Accept-Encoding": {"identity"}}); status != 200 || h.Get("Content-Type") != want[0] || body != want[1] || h.Get("Cache-Control") != want[2] {
-			t.Errorf("%s: %d %v %s", target, status, h, body)
+			t.Errorf("GET %s: %d %v %s, want type, body and Cache-Control %q", target, status, h, body, want)
 		}
 	}
 	for accepted, want := range map[string][2]string{
@@ -262,7 +278,7 @@ func TestStatic(t *testing.T) {
 		accept := http.Header{"Accept-Encoding": {accepted}}
 		status, h, body := v.send("GET", "/assets/app.js", "", accept)
 		if status != 200 || h.Get("Content-Encoding") != want[0] || body != want[1] || h.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%s: %d %v %q", accepted, status, h, body)
+			t.Errorf("app.js for Accept-Encoding %q: %d %v %q, want encoding and body %q, and Vary", accepted, status, h, body, want)
 		}
 		accept.Set("If-None-Match", h.Get("ETag"))
 		if status, _, body := v.send("GET", "/assets/app.js", "", accept); status != 304 || body != "" {

@@ -13,6 +13,7 @@ import (
 // TestFull checks that the long guide has routes with fields and codes, types, tools,
 // messages and errors.
 func TestFull(t *testing.T) {
+	t.Parallel()
 	events, err := os.ReadFile("../ws/testdata/asyncapi.json")
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +44,7 @@ func TestFull(t *testing.T) {
 
 // TestWorkedSignature checks that the worked example is one of the signature test vectors.
 func TestWorkedSignature(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("../../schemas/vectors/signing.json")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 // TestMoneyRoutes checks that the money routes have the bodies and errors of the API.
 func TestMoneyRoutes(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	v.FreezeClock()
 	v.Server.Submit(&core.Deposit{User: 3, DepositID: "bank-1", Amount: 5000})
@@ -62,6 +63,7 @@ func TestMoneyRoutes(t *testing.T) {
 
 // TestSignUp checks who may open an account in each mode, and what bounds the number of accounts.
 func TestSignUp(t *testing.T) {
+	t.Parallel()
 	const name = `{"name":"erin"}`
 	closed := newTestPortal(t, nil)
 	closed.wants("", "POST", "/accounts", name, 404, "not_found")
@@ -85,7 +87,7 @@ func TestSignUp(t *testing.T) {
 	for _, body := range []string{`{}`, `{"name":""}`, `{"name":"` + strings.Repeat("x", 65) + `"}`, `{"name":"erin","referrer_id":1}`, `{"name":"er\u0007in"}`, `[]`} {
 		v.AdvanceClock(time.Minute)
 		if status, _, got := v.request("", "POST", "/accounts", body); status != 400 {
-			t.Errorf("%s: %d %s", body, status, got)
+			t.Errorf("POST /accounts %s: %d %s, want 400", body, status, got)
 		}
 	}
 	v.wants("", "POST", "/accounts", strings.Repeat("x", 64<<10+1), 413, "body_too_large")
@@ -114,6 +116,7 @@ func TestSignUp(t *testing.T) {
 // TestSignUpOfAForeignPage checks that a page of another site opens no account in its visitor's browser, and
 // uses up nothing of the visitor's limit; and that the portal's own page and allowed origins do.
 func TestSignUpOfAForeignPage(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.SignUp = SignUpOpen })
 	v.FreezeClock()
 	v.Gate.Origins = []string{"https://venue.example"}
@@ -141,6 +144,7 @@ func TestSignUpOfAForeignPage(t *testing.T) {
 
 // TestSignUpsOfManyNetworks checks that the venue bounds its accounts, wherever the requests come from.
 func TestSignUpsOfManyNetworks(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.SignUp = SignUpOpen })
 	v.FreezeClock()
 	v.Gate.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}

@@ -13,6 +13,7 @@ import (
 // TestReference checks that the reference loads and runs scripts only from the portal, and
 // that every feature that connects to other hosts is disabled.
 func TestReference(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = func() []byte { return []byte(`{"asyncapi":"3.0.0"}`) } })
 	_, h, page := v.request("", "GET", "/docs", "")
 	policy := h.Get("Content-Security-Policy")
@@ -22,7 +23,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	if strings.Contains(policy, "script-src") || strings.Contains(page, "<style") || regexp.MustCompile(`<script[^>]*>[^<]`).MatchString(page) {
-		t.Errorf("%s\n%s", policy, page)
+		t.Errorf("/docs has script-src in its policy, a style element or an inline script: %s\n%s", policy, page)
 	}
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if m[1] != "data:," {
@@ -42,6 +43,7 @@ func TestReference(t *testing.T) {
 }
 
 func TestReferenceIsGzipped(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	r, err := gzip.NewReader(bytes.NewReader(scalar))
 	if err != nil {
@@ -65,6 +67,7 @@ func TestReferenceIsGzipped(t *testing.T) {
 
 // TestNoReference checks that the reference needs a document.
 func TestNoReference(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.OpenAPI = nil })
 	v.wants("", "GET", "/docs", "", 404, "not_found")
 	v.wants("", "GET", "/docs/scalar.js", "", 404, "not_found")

@@ -23,7 +23,7 @@ func (v *testPortal) rules() map[string]string {
 		at := docs.Served(name)
 		status, h, body := v.request("", "GET", at, "")
 		if status != 200 || h.Get("Content-Type") != html || h.Get("Cache-Control") != "no-cache" || h.Get("ETag") == "" {
-			v.T.Errorf("%s: %d %v", at, status, h)
+			v.T.Errorf("GET %s: %d %v, want 200, HTML, no-cache and an ETag", at, status, h)
 		}
 		pages[at] = body
 	}
@@ -33,6 +33,7 @@ func (v *testPortal) rules() map[string]string {
 // TestRules checks that every page of the rulebook is served as HTML, with a table of
 // contents and a permalink at each heading, and as unchanged Markdown.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	pages := v.rules()
 	for _, name := range docs.Pages {
@@ -52,7 +53,7 @@ func TestRules(t *testing.T) {
 		status, h, text := v.request("", "GET", page.Source, "")
 		written, err := os.ReadFile("../../docs/" + name)
 		if err != nil || status != 200 || h.Get("Content-Type") != "text/markdown; charset=utf-8" || text != string(written) {
-			t.Errorf("%s: %d %v, %v", page.Source, status, h, err)
+			t.Errorf("GET %s: %d %v, %v, want 200 and the Markdown as it was written", page.Source, status, h, err)
 		}
 	}
 	for _, target := range []string{"/rules/", "/rules/nothing", "/rules/README", "/rules.md", "/glossary/", "/rules/../rules/orders"} {
@@ -63,6 +64,7 @@ func TestRules(t *testing.T) {
 // TestLinksOfTheRules checks that every link in the rulebook leads to a page of the portal
 // and to an existing anchor.
 func TestLinksOfTheRules(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = func() []byte { return []byte(`{"asyncapi":"3.0.0"}`) } })
 	pages, known := v.rules(), map[string]bool{}
 	anchors := map[string]map[string]bool{}
@@ -97,6 +99,7 @@ func TestLinksOfTheRules(t *testing.T) {
 // TestRulesKeepThePolicy checks that a page of the rulebook has no scripts and no inline
 // styles, and that it has the security headers of the portal.
 func TestRulesKeepThePolicy(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	_, landing, _ := v.request("", "GET", "/", "")
 	for at, body := range v.rules() {
@@ -116,6 +119,7 @@ func TestRulesKeepThePolicy(t *testing.T) {
 
 // TestRulesAreLinked checks that pages and guides link to the rulebook.
 func TestRulesAreLinked(t *testing.T) {
+	t.Parallel()
 	v := newTestPortal(t, nil)
 	for target, link := range map[string]string{
 		"/": `href="/rules"`, "/docs": `href="/rules"`, "/errors": `href="/rules/errors"`, "/deprecation": `href="/rules"`, "/llms.txt": "/rules/README.md", "/llms-full.txt": "/rules/README.md",

@@ -20,6 +20,7 @@ import (
 // encodes an answer when the venue has already gone on; here it goes on for longer than any list keeps
 // its rows as they are. The frames of the account's stream are looked at in the same way.
 func TestAnswersStandStill(t *testing.T) {
+	t.Parallel()
 	h := newMoney(t)
 	caller := tools.Caller{User: 1, Key: h.Engine.Key(h.alice.ID)}
 	bob := h.NewKey(2, readTrade)
@@ -70,7 +71,7 @@ func TestAnswersStandStill(t *testing.T) {
 		}
 		out, err := op.Call(t.Context(), h.Venue, caller, in)
 		if err != nil && tools.ErrorOf(err).Code != "round_not_found" {
-			t.Errorf("%s: %v", spec.Name, err)
+			t.Errorf("%s failed: %v", spec.Name, err)
 		}
 		add(spec.Name, out)
 	}

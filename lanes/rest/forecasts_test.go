@@ -11,6 +11,7 @@ import (
 // TestForecasts tests docs/rules/forecasts.md over REST: the response, the rejects, the list with its
 // pages, and the scores when the round has settled.
 func TestForecasts(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	for i, p := range []int{0, 6200, 10_000} {
 		body := wants(h, alice, "POST", "/v1/forecasts", fmt.Sprintf(`{"market_id":1,"generation":1,"p":%d}`, p), 201, "")

@@ -40,6 +40,7 @@ func inOneGroup(h *lanetest.Server, l *lanetest.HeldLog, requests ...func()) {
 // TestDecreaseResponseIsAsOfItsSeq checks that the response to a decrease shows the order as
 // of the decrease, even if a later command of the same group changed the order.
 func TestDecreaseResponseIsAsOfItsSeq(t *testing.T) {
+	t.Parallel()
 	h, l := newHeldServer(t)
 	alice := h.NewKey(1, allScopes)
 	decrease := func(id string, to int) (answer string) {
@@ -75,6 +76,7 @@ func TestDecreaseResponseIsAsOfItsSeq(t *testing.T) {
 // TestCancelByClientOrderIDOfAQueuedOrder checks that a cancel by client_order_id finds an order whose
 // placement was queued, but not applied, when the cancel arrived.
 func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
+	t.Parallel()
 	h, l := newHeldServer(t)
 	alice := h.NewKey(1, allScopes)
 	var placed, canceled string
@@ -87,13 +89,14 @@ func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
 		t.Errorf("placed %s, canceled %s", placed, canceled)
 	}
 	if _, body := h.Call(alice, "GET", "/v1/portfolio/orders?status=resting", ""); field(t, body, "cursor") != "" || strings.Contains(body, "order_id") {
-		t.Errorf("%s", body)
+		t.Errorf("the resting orders after the cancel: %s, want none", body)
 	}
 }
 
 // TestReplaceOfAQueuedOrder checks that a replace finds an order whose placement comes before it and was
 // not applied when it arrived, as on a member of several that did not take the placement.
 func TestReplaceOfAQueuedOrder(t *testing.T) {
+	t.Parallel()
 	h, l := newHeldServer(t)
 	alice := h.NewKey(1, allScopes)
 	var placed, replaced string

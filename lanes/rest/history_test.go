@@ -79,18 +79,22 @@ func (h *history) states(target string) ([]schemas.RoundRow, string) {
 
 // TestPriceHistory compares the price history in steps of every kind with its ticks.
 func TestPriceHistory(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	var whole schemas.PriceHistory
 	h.get("/v1/oracle/history?limit=1000", &whole)
-	if whole.Feed != 0 || whole.StepSecs != 1 || whole.Cursor != "" || whole.AsOfSeq == 0 || len(whole.Rows) < 130 || whole.VolatilityPpb == "0" {
-		t.Fatalf("%+v", whole)
+	if whole.Feed != 0 || whole.StepSecs != 1 || len(whole.Rows) < 130 {
+		t.Fatalf("GET /v1/oracle/history: feed %d, steps of %d s, %d rows, want feed 0, 1 s and 130 rows or more", whole.Feed, whole.StepSecs, len(whole.Rows))
+	}
+	if whole.Cursor != "" || whole.AsOfSeq == 0 || whole.VolatilityPpb == "0" {
+		t.Fatalf("GET /v1/oracle/history: cursor %q, as_of_seq %d, volatility %s, want no cursor and the other two", whole.Cursor, whole.AsOfSeq, whole.VolatilityPpb)
 	}
 	if r := whole.Rows[len(whole.Rows)-1]; int64(r.Ts) > h.begin*core.NsPerSec {
 		t.Errorf("the first row is %+v", r)
 	}
 	for _, r := range whole.Rows {
 		if r.Open != r.Close || r.High != r.Close || r.Low != r.Close || r.Sources != 3 {
-			t.Errorf("%+v", r)
+			t.Errorf("a row of one tick: %+v, want one price in all four members, from three sources", r)
 		}
 	}
 	for _, step := range []schemas.U64{1, 2, 7, 10, 60, 61, 3599, 3600} {
@@ -134,7 +138,7 @@ func TestPriceHistory(t *testing.T) {
 		var none schemas.PriceHistory
 		h.get(target, &none)
 		if none.Rows == nil || len(none.Rows) != 0 || none.Cursor != "" || none.VolatilityPpb != "0" {
-			t.Errorf("%s: %+v", target, none)
+			t.Errorf("GET %s: %+v, want an empty list, no cursor and no volatility", target, none)
 		}
 	}
 }
@@ -142,6 +146,7 @@ func TestPriceHistory(t *testing.T) {
 // TestRoundHistory compares the history of a round in steps of every kind with its seconds, and
 // reads rounds that are over.
 func TestRoundHistory(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	var round schemas.RoundRead
 	h.get("/v1/rounds/3", &round)
@@ -154,7 +159,7 @@ func TestRoundHistory(t *testing.T) {
 	}
 	newest := whole.Rows[0]
 	if newest.Last == 0 || newest.Volume == 0 || newest.YesBid == 0 || newest.Index == 0 {
-		t.Errorf("%+v", newest)
+		t.Errorf("the newest row has a zero last, volume, yes_bid or index: %+v", newest)
 	}
 	for i, r := range whole.Rows {
 		if r.Ts != schemas.U64(h.Now())/second*second-schemas.U64(i+1)*second {
@@ -199,6 +204,7 @@ func TestRoundHistory(t *testing.T) {
 // TestHistoryCursors checks that a cursor stays with its round when the slot has another one,
 // and is valid for its own list and filters only.
 func TestHistoryCursors(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	var one schemas.RoundHistory
 	h.get("/v1/rounds/3/history?limit=5", &one)
@@ -217,7 +223,7 @@ func TestHistoryCursors(t *testing.T) {
 	var two schemas.RoundHistory
 	h.get("/v1/rounds/3/history?limit=5&cursor="+one.Cursor, &two)
 	if two.RoundNumber != one.RoundNumber || len(two.Rows) != 5 || two.Rows[0].Ts != one.Rows[4].Ts-schemas.U64(core.NsPerSec) {
-		t.Errorf("%+v\n%+v", one, two)
+		t.Errorf("the second page is %+v, want five rows of the same round that continue the first page %+v", two, one)
 	}
 	var price schemas.PriceHistory
 	h.get("/v1/oracle/history?limit=5", &price)
@@ -234,6 +240,7 @@ func TestHistoryCursors(t *testing.T) {
 // TestEvidenceCursors checks that a cursor of the ticks behind a settlement stays with its round when
 // the slot has another one.
 func TestEvidenceCursors(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	second := func() {
 		h.AdvanceClock(time.Second)
@@ -268,6 +275,7 @@ func TestEvidenceCursors(t *testing.T) {
 
 // TestBadHistoryRequests checks the codes of requests that no history answers.
 func TestBadHistoryRequests(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	const value, none = "schema_violation", "round_not_found"
 	for _, c := range []struct {
@@ -300,6 +308,7 @@ func TestBadHistoryRequests(t *testing.T) {
 // TestHistoriesSurviveARestart checks that the histories go on after a restart from a snapshot,
 // with no gap and no repeat.
 func TestHistoriesSurviveARestart(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	prices, states := "/v1/oracle/history?limit=1000", "/v1/rounds/3/history?limit=1000"
 	beforePrices, _ := h.prices(prices)

@@ -12,6 +12,7 @@ import (
 // TestInFlight checks that placements beyond the bound are shed at once, that cancels pass,
 // and that a response frees its slot (docs/rules/limits.md#placements-in-hand).
 func TestInFlight(t *testing.T) {
+	t.Parallel()
 	h, l := newHeldServer(t)
 	alice, bob := h.NewKey(1, readTrade), h.NewKey(2, readTrade)
 	h.Gate.InFlight = 1
@@ -33,7 +34,7 @@ func TestInFlight(t *testing.T) {
 			body = `{"orders":[` + body + `]}`
 		}
 		if status, text := h.Call(bob, "POST", target, body); status != 503 || !strings.Contains(text, `"shed"`) {
-			t.Errorf("%s: %d %s", target, status, text)
+			t.Errorf("a second POST %s in flight: %d %s, want 503 shed", target, status, text)
 		}
 	}
 	go send(bob, "DELETE", "/v1/portfolio/orders/7", "")
@@ -54,6 +55,7 @@ func TestInFlight(t *testing.T) {
 // TestInFlightOfAFamily checks that an owner and its agents share a quarter of the bound, so that
 // no owner gets more of it by having agents.
 func TestInFlightOfAFamily(t *testing.T) {
+	t.Parallel()
 	h, l := newHeldServer(t)
 	h.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 1_000_000})
 	h.Submit(&core.CreateAgent{Owner: 1, Name: "other", Fund: 1_000_000})

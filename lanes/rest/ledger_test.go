@@ -69,14 +69,14 @@ func (h *money) place(k lanetest.Key, market int, side, outcome string, tick, qt
 	h.ids++
 	body := fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":%q,"outcome":%q,"tick":%d,"qty":%d}`, h.ids, market, side, outcome, tick, qty)
 	if status, got := h.Call(k, "POST", "/v1/portfolio/orders", body); status != 201 || code(got) != "" {
-		h.T.Fatalf("%s: %d %s", body, status, got)
+		h.T.Fatalf("the order %s: %d %s, want 201", body, status, got)
 	}
 }
 
 func (h *money) write(method, target, body string) {
 	h.T.Helper()
 	if status, got := h.Call(h.alice, method, target, body); status >= 300 {
-		h.T.Fatalf("%s %s: %d %s", target, body, status, got)
+		h.T.Fatalf("%s %s: %d %s, want success", target, body, status, got)
 	}
 }
 
@@ -132,6 +132,7 @@ func (h *money) ledger(filter string, limit int) (all []schemas.LedgerRow) {
 // TestLedgerExplainsTheBalance tests that each row's balance is the one before plus its amount,
 // that the newest is the balance, and that the identity of get_pnl holds.
 func TestLedgerExplainsTheBalance(t *testing.T) {
+	t.Parallel()
 	h := newMoney(t)
 	all := h.ledger("", 1000)
 	kinds := map[string]int{}
@@ -144,13 +145,13 @@ func TestLedgerExplainsTheBalance(t *testing.T) {
 		before = int64(r.BalanceAfter)
 		inRound := !slices.Contains([]string{"deposit", "withdrawal", "withdrawal_returned", "transfer"}, r.Kind)
 		if (r.MarketID != nil) != inRound || (r.Generation != nil) != inRound || (r.RoundNumber != nil) != inRound || (r.Category != nil) != inRound {
-			t.Errorf("%+v", r)
+			t.Errorf("of the ids of a round a %s row has some that it should not, or lacks some: %+v", r.Kind, r)
 		}
 		if byVenue := inRound || r.Amount == -500_000; (r.Ref == "") != byVenue { // the new agent's funds have no client id
-			t.Errorf("%+v", r)
+			t.Errorf("a row that the venue made itself has no ref, each other row one: %+v", r)
 		}
 		if byOrder := r.Kind == "fill" || r.Kind == "fee"; (r.OrderID != nil) != byOrder || (r.FillN != nil) != byOrder {
-			t.Errorf("%+v", r)
+			t.Errorf("fills and fees have an order_id and a fill_n, other rows neither: %+v", r)
 		}
 	}
 	if want := view.LedgerKinds(); len(kinds) != len(want) {
@@ -175,7 +176,7 @@ func TestLedgerExplainsTheBalance(t *testing.T) {
 		t.Errorf("%+v by the ledger %v", pnl, sums)
 	}
 	if len(pnl.Positions) != 1 || pnl.Positions[0].MarketID != 3 || pnl.OpenCost != balance.Reserved+pnl.Positions[0].Cost {
-		t.Errorf("%+v", pnl)
+		t.Errorf("get_pnl: %+v, want a position in market 3 alone, and open_cost %d plus its cost", pnl, balance.Reserved)
 	}
 	h.checkFills(all)
 	h.checkRounds(all, &pnl)
@@ -199,8 +200,11 @@ func (h *money) checkFills(ledger []schemas.LedgerRow) {
 		if f.Side == "buy" {
 			amount = -amount
 		}
-		if int(f.N) != len(fills.Fills)-i || f.Generation != 1 || f.RoundNumber == 0 || f.Category == 0 || f.APIKey == nil || *f.APIKey != h.alice.ID {
-			h.T.Errorf("%+v", f)
+		if int(f.N) != len(fills.Fills)-i || f.APIKey == nil || *f.APIKey != h.alice.ID {
+			h.T.Errorf("fill: %+v, want n %d and the key %v", f, len(fills.Fills)-i, h.alice.ID)
+		}
+		if f.Generation != 1 || f.RoundNumber == 0 || f.Category == 0 {
+			h.T.Errorf("fill: %+v, want generation 1, a round and a category", f)
 		}
 		at := slices.IndexFunc(ledger, func(r schemas.LedgerRow) bool { return r.Kind == "fill" && *r.FillN == f.N })
 		if at < 0 {
@@ -208,8 +212,12 @@ func (h *money) checkFills(ledger []schemas.LedgerRow) {
 			continue
 		}
 		r := ledger[at]
-		if int64(r.Amount) != amount || *r.OrderID != f.OrderID || *r.MarketID != f.MarketID || *r.RoundNumber != f.RoundNumber || *r.Category != f.Category || r.Seq != f.Seq || r.Ts != f.Ts {
-			h.T.Errorf("%+v of %+v", r, f)
+		if int64(r.Amount) != amount {
+			h.T.Errorf("the amount of %+v, want %d for %+v", r, amount, f)
+		}
+		type ids struct{ order, market, round, category, seq, ts any }
+		if got, want := (ids{*r.OrderID, *r.MarketID, *r.RoundNumber, *r.Category, r.Seq, r.Ts}), (ids{f.OrderID, f.MarketID, f.RoundNumber, f.Category, f.Seq, f.Ts}); got != want {
+			h.T.Errorf("the ledger row of fill %d has %+v, want %+v", f.N, got, want)
 		}
 		fee := slices.IndexFunc(ledger, func(r schemas.LedgerRow) bool { return r.Kind == "fee" && *r.FillN == f.N })
 		if f.Fee != 0 && (fee != at-1 || int64(ledger[fee].Amount) != -int64(f.Fee)) {
@@ -241,21 +249,23 @@ func (h *money) checkRounds(ledger []schemas.LedgerRow, pnl *schemas.PnL) {
 			h.T.Errorf("%+v by the ledger %v", x, sums)
 		}
 		final := x.Status == "settled" || x.Status == "void"
-		if (x.Profit != nil) != final || (x.ProfitUSD != nil) != final || (final && (int64(*x.Profit) != made || int64(*x.ProfitUSD) != made)) {
-			h.T.Errorf("made %d: %+v", made, x)
+		if (x.Profit != nil) != final || (x.ProfitUSD != nil) != final {
+			h.T.Errorf("the %s round %d has profit %v and %v dollars, want them only once it is final", x.Status, x.RoundNumber, x.Profit, x.ProfitUSD)
+		} else if final && (int64(*x.Profit) != made || int64(*x.ProfitUSD) != made) {
+			h.T.Errorf("round %d made %d pips, its profit is %d and %d", x.RoundNumber, made, *x.Profit, *x.ProfitUSD)
 		}
 		if final {
 			profit += made
 		}
 	}
 	if statuses := []string{rounds.Rounds[0].Status, rounds.Rounds[1].Status, rounds.Rounds[2].Status}; len(rounds.Rounds) != 3 || !slices.Equal(statuses, []string{"trading", "void", "settled"}) {
-		h.T.Errorf("%v", statuses)
+		h.T.Errorf("the rounds are %v, want trading, void, settled", statuses)
 	}
 	if int64(pnl.Realized) != profit { // nothing of the live round was sold
 		h.T.Errorf("realized %d, the rounds made %d", pnl.Realized, profit)
 	}
 	if w := rounds.Rounds[2].Winner; w == nil || *w != "yes" || rounds.Rounds[1].Winner != nil || rounds.Rounds[0].Winner != nil {
-		h.T.Errorf("%+v", rounds.Rounds)
+		h.T.Errorf("the rounds are %+v, want yes as winner of the settled one and no other winner", rounds.Rounds)
 	}
 	for _, s := range settlements.Settlements {
 		var round schemas.RoundList
@@ -265,11 +275,11 @@ func (h *money) checkRounds(ledger []schemas.LedgerRow, pnl *schemas.PnL) {
 			h.T.Errorf("%+v of %+v", s, r)
 		}
 		if s.Cost == nil || s.Profit == nil || int64(*s.Profit) != int64(s.Payout)-int64(*s.Cost) || *s.Cost == 0 {
-			h.T.Errorf("%+v", s)
+			h.T.Errorf("settlement: %+v, want a cost, and payout minus cost as profit", s)
 		}
 	}
 	if len(settlements.Settlements) != 2 {
-		h.T.Errorf("%+v", settlements)
+		h.T.Errorf("settlements: %+v, want two", settlements)
 	}
 	category := rounds.Rounds[2].Category
 	h.get(fmt.Sprintf("/v1/portfolio/rounds?category=%d", category), &rounds)
@@ -283,8 +293,18 @@ func (h *money) checkFunding(ledger []schemas.LedgerRow) {
 	h.T.Helper()
 	var deposits schemas.DepositList
 	h.get("/v1/deposits", &deposits)
-	if d := deposits.Deposits; len(d) != 2 || d[0].DepositID != "second-1" || d[0].Amount != 5_000 || d[1].DepositID != "first-1" || d[1].Ts == 0 || d[0].Seq <= d[1].Seq || deposits.Cursor != "" {
-		h.T.Errorf("%+v", deposits)
+	d := deposits.Deposits
+	if len(d) != 2 || deposits.Cursor != "" {
+		h.T.Fatalf("deposits: %+v, want two and no cursor", deposits)
+	}
+	if d[0].DepositID != "second-1" || d[0].Amount != 5_000 {
+		h.T.Errorf("the newest deposit is %+v, want second-1 of 5000 pips", d[0])
+	}
+	if d[1].DepositID != "first-1" || d[1].Ts == 0 {
+		h.T.Errorf("the oldest deposit is %+v, want first-1 with a time", d[1])
+	}
+	if d[0].Seq <= d[1].Seq {
+		h.T.Errorf("the deposits have seq %d, then %d, want the newest first", d[0].Seq, d[1].Seq)
 	}
 	var withdrawals schemas.WithdrawalList
 	h.get("/v1/withdrawals", &withdrawals)
@@ -307,6 +327,7 @@ func (h *money) checkFunding(ledger []schemas.LedgerRow) {
 // TestLedgerPages tests that pages of every size and filter are parts of the whole, that cursors
 // are bound to route, account and filters, and that wrong queries are rejected.
 func TestLedgerPages(t *testing.T) {
+	t.Parallel()
 	h := newMoney(t)
 	all := h.ledger("", 1000)
 	for filter, keep := range map[string]func(schemas.LedgerRow) bool{

@@ -41,6 +41,7 @@ func document(t *testing.T, l *Lane) ([]byte, *openapi3.T) {
 // TestDocumentGolden makes every change of the document a diff to review, since clients are
 // generated from it.
 func TestDocumentGolden(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	raw, _ := document(t, Mount(h.Routes, h.Gate, "test"))
 	path := filepath.Join("testdata", "openapi.json")
@@ -58,6 +59,7 @@ func TestDocumentGolden(t *testing.T) {
 // TestDocumentIsComplete checks that the document has every error code of a route and an
 // example of every body, that every tag has a description, and that request schemas are closed and response schemas open.
 func TestDocumentIsComplete(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	raw, doc := document(t, Mount(h.Routes, h.Gate, "test"))
 	elsewhere := map[string]bool{ // codes of other lanes and listeners, or of requests without a route
@@ -99,6 +101,7 @@ func TestDocumentIsComplete(t *testing.T) {
 // TestExamplesAreValid checks that the venue accepts the form of every example body. It may
 // reject one for the state of the venue, such as an unknown order.
 func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	_, doc := document(t, Mount(h.Routes, h.Gate, "test"))
 	h.Serve()
@@ -116,7 +119,7 @@ func TestExamplesAreValid(t *testing.T) {
 			n++
 			status, got := h.Call(k, method, strings.Replace(path, "{order_id}", "1", 1), string(body))
 			if status == 400 || status > 409 {
-				t.Errorf("%s %s %s: %d %s", method, path, body, status, got)
+				t.Errorf("the example of %s %s, %s: %d %s, want a status up to 409 other than 400", method, path, body, status, got)
 			}
 		}
 	}
@@ -127,6 +130,7 @@ func TestExamplesAreValid(t *testing.T) {
 
 // TestRetirement checks the headers and the document of an operation that will be removed.
 func TestRetirement(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	l := Mount(h.Routes, h.Gate, "test")
 	old := *tools.GetTime
@@ -138,11 +142,11 @@ func TestRetirement(t *testing.T) {
 	for target, status := range map[string]int{"/v1/old_time": 200, "/v1/old_time?x=1": 400} {
 		got, header, body := h.Send(h.SignedRequest(k, "GET", target, nil))
 		if got != status || header.Get("Deprecation") != "@1798761600" || header.Get("Sunset") != "Thu, 01 Apr 2027 00:00:00 GMT" {
-			t.Errorf("%s: %d %v %s", target, got, header, body)
+			t.Errorf("GET %s: %d %v %s, want %d with Deprecation @1798761600 and Sunset on 1 April 2027", target, got, header, body, status)
 		}
 	}
 	if _, header, _ := h.Send(h.SignedRequest(k, "GET", "/v1/time", nil)); header.Get("Deprecation")+header.Get("Sunset") != "" {
-		t.Errorf("%v", header)
+		t.Errorf("GET /v1/time is not retired, but its header has Deprecation or Sunset: %v", header)
 	}
 	if paths := l.OpenAPI().Paths; !paths["/v1/old_time"].Get.Deprecated || paths["/v1/time"].Get.Deprecated {
 		t.Error("wrong deprecated flags in the document")
@@ -163,7 +167,7 @@ func validatedCall(t *testing.T, h *lanetest.Server, router routers.Router, k la
 	status, header, got := h.Send(h.SignedRequest(k, method, target, []byte(body)))
 	route, params, err := router.FindRoute(req)
 	if err != nil {
-		t.Errorf("%s %s: %v", method, target, err)
+		t.Errorf("%s %s is not in the document: %v", method, target, err)
 		return status, got
 	}
 	options := &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
@@ -181,6 +185,7 @@ func validatedCall(t *testing.T, h *lanetest.Server, router routers.Router, k la
 }
 
 func TestResponsesMatchDocument(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	_, doc := document(t, Mount(h.Routes, h.Gate, "test"))
 	h.Serve()

@@ -12,6 +12,7 @@ import (
 // TestMediaTypeCheckedLast checks that the media type is checked after route, scope and
 // tokens, and only on a route with a body (docs/rules/rest.md#order-of-checks).
 func TestMediaTypeCheckedLast(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	reader := h.NewKey(1, core.ScopeRead)
 	for _, c := range []struct {
@@ -31,7 +32,7 @@ func TestMediaTypeCheckedLast(t *testing.T) {
 		r := h.SignedRequest(c.key, c.method, c.target, []byte("a=1"))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		if status, _, body := h.Send(r); status != c.status || code(body) != c.code {
-			t.Errorf("%s %s: %d %s", c.method, c.target, status, body)
+			t.Errorf("%s %s: %d %s, want %d %s", c.method, c.target, status, body, c.status, c.code)
 		}
 	}
 	h.FreezeClock() // no token is refilled, however slow the machine
@@ -48,6 +49,7 @@ func TestMediaTypeCheckedLast(t *testing.T) {
 // TestPanicIsInternal checks that a panic in an operation is an internal error with its
 // request id in the log, and that the venue serves further requests.
 func TestPanicIsInternal(t *testing.T) {
+	t.Parallel()
 	h := lanetest.New(t)
 	h.Routes.HandleFunc("GET /v1/panics", func(http.ResponseWriter, *http.Request) { panic("test panic") })
 	Mount(h.Routes, h.Gate, "test")
@@ -55,7 +57,7 @@ func TestPanicIsInternal(t *testing.T) {
 	alice := h.NewKey(1, readTrade)
 	status, header, body := h.Send(h.SignedRequest(alice, "GET", "/v1/panics", nil))
 	if status != 500 || code(body) != "internal" || strings.Contains(body, "test panic") {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("a handler that panics: %d %s, want 500 internal without the panic's text", status, body)
 	}
 	if id := header.Get("X-Request-Id"); !strings.Contains(h.Logs.String(), id) {
 		t.Errorf("no %s in the log", id)

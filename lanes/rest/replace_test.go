@@ -8,6 +8,7 @@ import (
 // TestReplace tests the response of a replace, queue_ahead wherever it is shown, and that a rejected
 // replace changes nothing (docs/rules/orders.md#replace, #queue-ahead).
 func TestReplace(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Call(bob, "POST", "/v1/portfolio/orders", order(1, ""))
 	_, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, `,"group_id":3`))
@@ -67,6 +68,7 @@ func TestReplace(t *testing.T) {
 
 // TestReplaceOfASell tests the rule about a sell, whose side only the old order has.
 func TestReplaceOfASell(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Call(bob, "POST", "/v1/portfolio/orders", order(1, ""))
 	h.Call(alice, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":10}`)
@@ -74,6 +76,6 @@ func TestReplaceOfASell(t *testing.T) {
 	path := "/v1/portfolio/orders/" + field(t, body, "order_id").(string) + "/replace"
 	wants(h, alice, "POST", path, `{"client_order_id":"3","tick":6100,"qty":10,"max_cost":"5"}`, 400, "schema_violation")
 	if status, body := h.Call(alice, "POST", path, `{"client_order_id":"3","tick":6100,"qty":10}`); status != 201 || field(t, body, "resting_qty") != 10.0 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("the replace of a sell: %d %s, want 201 with 10 resting", status, body)
 	}
 }

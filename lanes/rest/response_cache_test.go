@@ -13,6 +13,7 @@ import (
 // TestCachedPagesAreCurrent checks that a page of orders from the response cache equals a
 // fresh one. A page with limit 200 is never cached, so it serves as the reference.
 func TestCachedPagesAreCurrent(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Venue.Config.WriteFloor, h.Venue.Config.ReadRate = 1_000_000, 1_000_000
 	r := rand.New(rand.NewPCG(1, 2))
@@ -75,6 +76,7 @@ func TestCachedPagesAreCurrent(t *testing.T) {
 // TestCachedBooksAreCurrent checks that a cached book is current after changes of orders and
 // of the grid. A book of another depth is not cached, so it serves as the reference.
 func TestCachedBooksAreCurrent(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Venue.Config.WriteFloor, h.Venue.Config.ReadRate = 1_000_000, 1_000_000
 	r := rand.New(rand.NewPCG(3, 4))
@@ -89,7 +91,7 @@ func TestCachedBooksAreCurrent(t *testing.T) {
 			t.Fatalf("as_of_seq %d, then %d", now.AsOfSeq, truth.AsOfSeq)
 		}
 		if now.AsOfSeq, truth.AsOfSeq = 0, 0; !reflect.DeepEqual(now, truth) {
-			t.Fatalf("%s:\n%+v\n%+v", what, now, truth)
+			t.Fatalf("the cached book after %s:\n%+v\nwant\n%+v", what, now, truth)
 		}
 	}
 	next := 0
@@ -113,12 +115,12 @@ func TestCachedBooksAreCurrent(t *testing.T) {
 	rules.Grid = core.Full()
 	h.Submit(&core.SetRules{Rules: rules})
 	if b := read(1, 50); len(b.TickSize.Bands) != 1 {
-		t.Errorf("%+v", b.TickSize)
+		t.Errorf("tick_size after the full grid was set: %+v, want one band", b.TickSize)
 	}
 	compare(1, "another grid")
 	h.Call(alice, "DELETE", "/v1/portfolio/orders", "")
 	compare(1, "canceled")
 	if b := read(1, 50); len(b.Yes) != 0 {
-		t.Errorf("%+v", b)
+		t.Errorf("the book after the cancel: %+v, want no bids", b)
 	}
 }

@@ -73,22 +73,23 @@ func get(h *lanetest.Server, k lanetest.Key, target string, into any) {
 	h.T.Helper()
 	status, body := h.Call(k, "GET", target, "")
 	if err := json.Unmarshal([]byte(body), into); err != nil || status != 200 {
-		h.T.Fatalf("%s: %d %s (%v)", target, status, body, err)
+		h.T.Fatalf("GET %s: %d %s (%v), want 200 and JSON of the expected type", target, status, body, err)
 	}
 }
 
 // TestSession places, reads, trades and cancels an order.
 func TestSession(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	status, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	if status != 201 || field(t, body, "status") != "resting" || field(t, body, "resting_qty") != 10.0 {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("a limit buy of 10: %d %s, want 201 resting with 10", status, body)
 	}
 	id := field(t, body, "order_id").(string)
 	status, body = h.Call(bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","type":"market","qty":4,"max_cost":"1000000"}`)
 	want := `"status":"executed","seq":"`
 	if status != 201 || !strings.Contains(body, want) || !strings.Contains(body, `"fills":[{"tick_yes":5000,"qty":4,"path":"mint"}]`) {
-		t.Fatalf("%d %s", status, body)
+		t.Fatalf("a market buy of 4 NO: %d %s, want 201 executed with one mint at 5000", status, body)
 	}
 	for _, c := range []struct{ target, want string }{
 		{"/v1/portfolio/orders/" + id, `"status":"partially_filled"`},
@@ -129,6 +130,7 @@ func TestSession(t *testing.T) {
 }
 
 func TestPlacementErrors(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	wants(h, alice, "POST", "/v1/portfolio/orders", order(1, ""), 201, "")
 	reader := h.NewKey(1, core.ScopeRead)
@@ -175,12 +177,13 @@ func TestPlacementErrors(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	body := `{"orders":[` + order(1, "") + `,` + strings.Replace(order(2, ""), "5000", "5050", 1) + `,` + order(1, "") + `]}`
 	status, got := h.Call(alice, "POST", "/v1/portfolio/orders/batch", body)
 	var each []map[string]any
 	if err := json.Unmarshal([]byte(got), &each); err != nil || status != 200 || len(each) != 3 {
-		t.Fatalf("%d %s", status, got)
+		t.Fatalf("a batch of three: %d %s, want 200 and three results", status, got)
 	}
 	if each[0]["status"] != "resting" || each[1]["error"].(map[string]any)["code"] != "bad_price_tick" || each[2]["error"].(map[string]any)["num"] != 259.0 {
 		t.Fatal(got)
@@ -188,10 +191,10 @@ func TestBatches(t *testing.T) {
 	id := each[0]["order_id"].(string)
 	status, got = h.Call(alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":["`+id+`","`+id+`","99999"]}`)
 	if status != 200 || strings.Count(got, "unknown_order") != 4 || !strings.Contains(got, `"canceled_qty":10`) {
-		t.Fatalf("%d %s", status, got)
+		t.Fatalf("a batch that cancels one order twice and an unknown one: %d %s, want 200, one canceled_qty of 10 and two unknown_order", status, got)
 	}
 	if status, got = h.Call(alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":[]}`); status != 200 || got != `{"results":[]}` {
-		t.Errorf("%d %s", status, got)
+		t.Errorf("an empty batch of cancels: %d %s, want 200 and an empty list", status, got)
 	}
 	wants(h, alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(3, "")+`,{"qty":1}]}`, 400, "schema_violation")
 }
@@ -199,6 +202,7 @@ func TestBatches(t *testing.T) {
 // TestRateLimits checks that a batch of N costs N tokens, a rejected one 1, and that the
 // buckets are independent (docs/rules/limits.md#token-costs).
 func TestRateLimits(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.FreezeClock() // no token is refilled, however slow the machine
 	var items []string
@@ -208,7 +212,7 @@ func TestRateLimits(t *testing.T) {
 	wants(h, alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+strings.Join(items, ",")+`]}`, 200, "")
 	status, body := h.Call(alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(30, "")+`,`+order(31, "")+`,`+order(32, "")+`,`+order(33, "")+`]}`)
 	if status != 429 || field(t, body, "error", "message") != "rate limited" || field(t, body, "error", "details", "retry_after_ms") == nil {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("POST past the bucket: %d %s, want 429 with retry_after_ms", status, body)
 	}
 	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/orders", ""); status != 200 || field(t, body, "seq") == nil {
 		t.Errorf("a cancel with an empty write bucket: %d %s", status, body)
@@ -218,6 +222,7 @@ func TestRateLimits(t *testing.T) {
 
 // TestCancelByClientOrderID checks the cancel of an order by the id that its placement named.
 func TestCancelByClientOrderID(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	const route = "/v1/portfolio/orders/by-client-order-id/"
 	h.Call(alice, "POST", "/v1/portfolio/orders", strings.Replace(order(1, ""), `"1"`, `"9223372036854775808"`, 1))
@@ -246,17 +251,18 @@ func TestCancelByClientOrderID(t *testing.T) {
 		{"a key that may only read", h.NewKey(1, core.ScopeRead), "2", 403, "missing_scope"},
 	} {
 		if status, body := h.Call(c.key, "DELETE", route+c.id, ""); status != c.status || !strings.Contains(body, c.want) {
-			t.Errorf("%s: %d %s", c.what, status, body)
+			t.Errorf("DELETE by id of %s: %d %s, want %d %s", c.what, status, body, c.status, c.want)
 		}
 	}
 	wants(h, alice, "DELETE", route+"2", "{}", 400, "unexpected_body")
 	wants(h, alice, "GET", route+"2", "", 405, "method_not_allowed")
 	if _, body := h.Call(alice, "GET", "/v1/portfolio/balance", ""); field(t, body, "reserved") != "0" {
-		t.Errorf("%s", body)
+		t.Errorf("the balance after the cancels: %s, want nothing reserved", body)
 	}
 }
 
 func TestCancelAllFiltersAndBody(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, `,"group_id":7`))
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(2, `,"group_id":8`))
@@ -275,6 +281,7 @@ func TestCancelAllFiltersAndBody(t *testing.T) {
 }
 
 func TestPagination(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	for i := range 15 {
 		h.Call(alice, "POST", "/v1/portfolio/orders", order(i+1, ""))
@@ -315,6 +322,7 @@ func TestPagination(t *testing.T) {
 }
 
 func TestPathsAndMethods(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	for _, c := range []struct {
 		method, target string
@@ -342,12 +350,13 @@ func TestPathsAndMethods(t *testing.T) {
 }
 
 func TestWithdrawals(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	request := `{"client_withdrawal_id":"w-1","amount":"1000","destination":"bank"}`
 	wants(h, bob, "POST", "/v1/withdrawals", request, 403, "missing_scope")
 	status, first := h.Call(alice, "POST", "/v1/withdrawals", request)
 	if status != 202 || field(t, first, "status") != "pending" {
-		t.Fatalf("%d %s", status, first)
+		t.Fatalf("POST /v1/withdrawals: %d %s, want 202 pending", status, first)
 	}
 	if status, again := h.Call(alice, "POST", "/v1/withdrawals", request); status != 202 || again != first {
 		t.Errorf("a repeat: %d %s", status, again)
@@ -360,12 +369,12 @@ func TestWithdrawals(t *testing.T) {
 		`{"client_withdrawal_id":"w-2","amount":"999999999999","destination":"bank"}`: "insufficient_balance",
 	} {
 		if _, got := h.Call(alice, "POST", "/v1/withdrawals", body); code(got) != want {
-			t.Errorf("%s: %s", body, got)
+			t.Errorf("POST /v1/withdrawals %s: %s, want %s", body, got, want)
 		}
 	}
 	id := field(t, first, "withdrawal_id").(string)
 	if status, body := h.Call(alice, "GET", "/v1/withdrawals/"+id, ""); status != 200 || field(t, body, "amount") != "1000" {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("GET /v1/withdrawals/%s: %d %s, want 200 and the amount 1000", id, status, body)
 	}
 	wants(h, bob, "GET", "/v1/withdrawals/"+id, "", 404, "unknown_withdrawal")
 }
@@ -382,6 +391,7 @@ func (p *port) Accepts(context.Context, string) error { return p.err }
 // have origin port and no number, no money moves, and a request succeeds once the port is
 // back.
 func TestFundingPort(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	p := &port{}
 	h.Venue.Funds = p
@@ -408,7 +418,7 @@ func TestFundingPort(t *testing.T) {
 		for range 2 {
 			status, body := h.Call(alice, "POST", "/v1/withdrawals", request())
 			if status != c.status || code(body) != c.code || field(t, body, "error", "origin") != "port" || field(t, body, "error", "num") != nil {
-				t.Errorf("%s: %d %s", name, status, body)
+				t.Errorf("a funding port that is %s: %d %s, want %d %s from the port", name, status, body, c.status, c.code)
 			}
 		}
 		wants(h, alice, "GET", "/v1/deposits/address", "", c.status, c.code)
@@ -428,6 +438,7 @@ func TestFundingPort(t *testing.T) {
 }
 
 func TestPreview(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	before, hash, _ := h.Engine.Hash()
@@ -448,6 +459,7 @@ func TestPreview(t *testing.T) {
 }
 
 func TestMinSeqWaits(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	next := h.Engine.Seq() + 1
 	done := make(chan string)
@@ -465,11 +477,12 @@ func TestMinSeqWaits(t *testing.T) {
 
 // TestDeadman checks that the dead-man switch fires on time and cancels all orders.
 func TestDeadman(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	wants(h, alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":999}`, 400, "invalid_timeout")
 	if status, body := h.Call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":1000}`); status != 200 || body != `{"timeout_ms":1000,"armed":true}` {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("arming the dead-man switch: %d %s, want 200 armed for 1000 ms", status, body)
 	}
 	h.AdvanceClock(time.Second)
 	h.Submit(&core.Clock{})
@@ -479,13 +492,14 @@ func TestDeadman(t *testing.T) {
 		t.Error(body)
 	}
 	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/deadman", ""); status != 200 || body != `{"armed":false}` {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("disarming the dead-man switch: %d %s, want 200 and not armed", status, body)
 	}
 }
 
 // A preview and a placement are judged by the time at which they come: from the market's
 // close on they are market_not_trading, though the clock stands and nothing has frozen it.
 func TestPreviewAtTheClose(t *testing.T) {
+	t.Parallel()
 	h, alice, _ := newServer(t)
 	h.FreezeClock()
 	var m venue.MarketState

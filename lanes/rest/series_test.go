@@ -11,6 +11,7 @@ import (
 // TestSeriesList tests what a series shows, that the seconds to the close are those of the
 // stamp at as_of_seq, and that markets and rounds show the same.
 func TestSeriesList(t *testing.T) {
+	t.Parallel()
 	h, alice, bob := newServer(t)
 	h.FreezeClock()
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
@@ -18,7 +19,7 @@ func TestSeriesList(t *testing.T) {
 	var all schemas.SeriesList
 	get(h, alice, "/v1/series", &all)
 	if len(all.Series) != core.SeriesCount || all.AsOfSeq == 0 {
-		t.Fatalf("%+v", all)
+		t.Fatalf("GET /v1/series: %+v, want %d series and an as_of_seq", all, core.SeriesCount)
 	}
 	var round schemas.RoundRead
 	var market schemas.MarketRead
@@ -26,18 +27,27 @@ func TestSeriesList(t *testing.T) {
 	get(h, alice, "/v1/markets/1", &market)
 	for i, s := range all.Series {
 		if int(s.Category) != i+1 || s.Name == "" || s.Last == nil || uint64(s.Index) != uint64(s.IndexDecimal) {
-			t.Errorf("%+v", s)
+			t.Errorf("series %d: %+v, want category %d, a name, last, and one index in both members", i, s, i+1)
 		}
 		if s.Category != round.Category {
 			continue
 		}
 		live := s.Live
-		if live == nil || live.MarketID != 1 || live.Generation != round.Generation || live.RoundNumber != round.RoundNumber || live.Strike != round.Strike || live.CloseTs != round.CloseTs ||
-			live.CloseTs != market.CloseTs || live.SecsToClose != round.SecsToClose || live.SecsToClose != market.SecsToClose || live.YesBid != market.YesBid || live.YesAsk != market.YesAsk {
-			t.Errorf("%+v\n%+v\n%+v", live, round, market)
+		if live == nil {
+			t.Fatalf("the series has no live round: %+v", s)
+		}
+		want := schemas.LiveRound{
+			MarketID: 1, Generation: round.Generation, RoundNumber: round.RoundNumber, Strike: round.Strike, StrikeDecimal: live.StrikeDecimal,
+			CloseTs: round.CloseTs, SecsToClose: round.SecsToClose, Paused: live.Paused, YesBid: market.YesBid, YesAsk: market.YesAsk,
+		}
+		if *live != want {
+			t.Errorf("the live round of the series is\n%+v\nGET /v1/rounds/1 and GET /v1/markets/1 have\n%+v", *live, want)
+		}
+		if live.CloseTs != market.CloseTs || live.SecsToClose != market.SecsToClose {
+			t.Errorf("the live round closes at %d, in %d s, its market at %d, in %d s", live.CloseTs, live.SecsToClose, market.CloseTs, market.SecsToClose)
 		}
 		if live.SecsToClose <= 0 || live.YesBid == 0 || live.YesAsk != 6000 {
-			t.Errorf("%+v", live)
+			t.Errorf("the live round of the series: %+v, want time left, a bid and the ask 6000", live)
 		}
 	}
 	category := string(rune('0' + round.Category))
@@ -46,14 +56,21 @@ func TestSeriesList(t *testing.T) {
 	var one schemas.SeriesList
 	get(h, alice, "/v1/series?category="+category, &one)
 	if len(one.Series) != 1 || one.Series[0].Live == nil || round.SecsToClose-one.Series[0].Live.SecsToClose < 7 {
-		t.Errorf("%+v", one)
+		t.Errorf("the series 7 s later: %+v, want one series with a live round that is 7 s nearer to its close", one)
 	}
 	h.Submit(&core.VoidMarket{Market: 1})
 	one = schemas.SeriesList{}
 	get(h, alice, "/v1/series?category="+category, &one)
 	get(h, alice, "/v1/rounds/1", &round)
-	if s := one.Series[0]; s.Live != nil || len(s.Last) != 1 || s.Last[0].RoundNumber != round.RoundNumber || s.Last[0].Winner != nil || round.SecsToClose != 0 || round.CloseTs == 0 {
-		t.Errorf("%+v %+v", s, round)
+	s := one.Series[0]
+	if s.Live != nil || len(s.Last) != 1 {
+		t.Fatalf("the series after the void: %+v, want no live round and one that is over", s)
+	}
+	if s.Last[0].RoundNumber != round.RoundNumber || s.Last[0].Winner != nil {
+		t.Errorf("the last round is %+v, want number %d without a winner", s.Last[0], round.RoundNumber)
+	}
+	if round.SecsToClose != 0 || round.CloseTs == 0 {
+		t.Errorf("the void round is %+v, want no time left and its close_ts", round)
 	}
 	for _, bad := range []string{"0", "10", "x"} {
 		wants(h, alice, "GET", "/v1/series?category="+bad, "", 400, "schema_violation")

@@ -24,7 +24,7 @@ func TestCommandsOfARevokedKey(t *testing.T) {
 	raw, err := r.raw()
 	s.lane.mu.Unlock()
 	if websocket.CloseStatus(err) != 4401 {
-		t.Errorf("%s, %v", raw, err)
+		t.Errorf("after the revocation: %s, %v, want a close with 4401", raw, err)
 	}
 }
 

@@ -214,7 +214,7 @@ func TestValidFrames(t *testing.T) {
 		}
 		for _, want := range c.ops {
 			if op, payload, err := frameFrom(r); op != want || err != nil {
-				t.Errorf("%x %q %v", op, payload, err)
+				t.Errorf("the answer is %x %q %v, want opcode %x", op, payload, err, want)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func TestPingFlood(t *testing.T) {
 			for {
 				op, payload, err := frameFrom(r)
 				if err != nil || op != 0x8a && op != opText {
-					t.Fatalf("%x %q %v", op, payload, err)
+					t.Fatalf("the answer is %x %q %v, want a pong or a text", op, payload, err)
 				}
 				if op == opText {
 					break

@@ -44,10 +44,10 @@ func FuzzCommand(f *testing.F) {
 		for _, x := range c.queue[from:] {
 			var m message
 			if err := json.Unmarshal(payloadOf(&x), &m); err != nil {
-				t.Fatalf("%s: %v", payloadOf(&x), err)
+				t.Fatalf("the answer %s is not a message: %v", payloadOf(&x), err)
 			}
 			if m.Type == "error" && into[schemas.WSError](t, m).Code == 0 {
-				t.Fatalf("%s", m.Msg)
+				t.Fatalf("an error without a code: %s", m.Msg)
 			}
 		}
 		l.mu.Lock()

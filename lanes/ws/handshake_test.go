@@ -62,7 +62,7 @@ func TestHandshakesRefused(t *testing.T) {
 		{"a short nonce", with("Sec-WebSocket-Key", "c2hvcnQ="), 400, "schema_violation"},
 	} {
 		if status, body := s.sendHandshake(c.h); status != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) {
-			t.Errorf("%s: %d %s", c.name, status, body)
+			t.Errorf("%s: %d %s, want %d %s", c.name, status, body, c.status, c.code)
 		}
 	}
 	if n, _, _ := s.lane.Usage(); n != 0 || len(s.lane.connsByKey) != 0 {
@@ -101,7 +101,7 @@ func TestConnectionsPerKey(t *testing.T) {
 		all = append(all, s.dial(k))
 	}
 	if status, body := s.sendHandshake(s.handshake(k)); status != 429 || !strings.Contains(body, "too_many_connections") {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("one connection too many: %d %s, want 429 too_many_connections", status, body)
 	}
 	s.dial(s.NewKey(1, core.ScopeRead)) // another key of the same account
 	_ = all[0].ws.Close(websocket.StatusNormalClosure, "")
@@ -133,6 +133,6 @@ func TestDraining(t *testing.T) {
 		t.Error(err)
 	}
 	if status, body := s.sendHandshake(s.handshake(k)); status != 503 || !strings.Contains(body, "draining") {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("a handshake after Close: %d %s, want 503 draining", status, body)
 	}
 }

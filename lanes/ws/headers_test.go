@@ -73,7 +73,7 @@ func TestHeadersLeaveTheRest(t *testing.T) {
 	} {
 		var h headers
 		if n, ok := h.scan(append(slices.Clone(bad), huge...)); !ok || n != len(bad)+len(huge) || !h.done {
-			t.Errorf("%s: %d %t", name, n, ok)
+			t.Errorf("%s: %d %t, want all %d bytes, and done", name, n, ok, len(bad)+len(huge))
 		}
 		if n, ok := h.scan(huge); !ok || n != len(huge) {
 			t.Errorf("after %s: %d %t", name, n, ok)

@@ -57,7 +57,7 @@ type message struct {
 func into[T any](t testing.TB, m message) (out T) {
 	t.Helper()
 	if err := json.Unmarshal(m.Msg, &out); err != nil {
-		t.Fatalf("%s: %v", m.Msg, err)
+		t.Fatalf("the msg %s has another type: %v", m.Msg, err)
 	}
 	return out
 }
@@ -100,7 +100,7 @@ func (r *testReader) next() message {
 	}
 	var m message
 	if err := json.Unmarshal(raw, &m); err != nil {
-		r.t.Fatalf("%s: %v", raw, err)
+		r.t.Fatalf("not a message: %s: %v", raw, err)
 	}
 	return m
 }

@@ -28,7 +28,7 @@ func TestRateLimit(t *testing.T) {
 		}
 		if m.Type == "error" {
 			if e := into[schemas.WSError](t, m); e.Code != 9 || e.RetryAfterMs == nil || *e.RetryAfterMs == 0 || *e.RetryAfterMs > 1000 {
-				t.Fatalf("%s", m.Msg)
+				t.Fatalf("the error is %s, want code 9 and a retry_after_ms up to 1000", m.Msg)
 			}
 			limited++
 		}

@@ -136,7 +136,7 @@ func (m *modelReader) run(done func(*modelReader) bool) {
 		}
 		var msg message
 		if err := json.Unmarshal(raw, &msg); err != nil {
-			m.T.Errorf("%s: %v", raw, err)
+			m.T.Errorf("not a message: %s: %v", raw, err)
 			return
 		}
 		m.take(&msg)
@@ -189,7 +189,7 @@ func (m *modelReader) take(msg *message) {
 		m.chain(msg, 0)
 		m.log = append(m.log, loggedEvent{msg.Seq, string(msg.Msg)})
 	default:
-		m.T.Errorf("%s %s", msg.Type, msg.Msg)
+		m.T.Errorf("unknown message %s %s", msg.Type, msg.Msg)
 	}
 }
 

@@ -122,7 +122,7 @@ func TestRevoked(t *testing.T) {
 		t.Errorf("closed with %d", code)
 	}
 	if e := into[schemas.KeyRevokedEvent](t, stays.until("user")); e.Event != "key_revoked" || e.APIKey != k.ID {
-		t.Errorf("%+v", e)
+		t.Errorf("the event is %+v, want key_revoked of %s", e, k.ID)
 	}
 	if status, _ := s.sendHandshake(s.handshake(k)); status != 401 {
 		t.Errorf("handshake with a revoked key: status %d, want 401", status)

@@ -46,7 +46,7 @@ func TestDoctor(t *testing.T) {
 	text, _, found := strings.Cut(strings.TrimPrefix(lines[1], healthy[1]), " behind the venue's")
 	behind, err := time.ParseDuration(text) // Date has whole seconds, and the answer takes a while
 	if off := (time.Hour - behind).Abs(); !found || err != nil || off > time.Second+time.Since(start) {
-		t.Errorf("%q, %v", lines[1], err)
+		t.Errorf("the clock check says %q, %v, want that the clock is an hour behind", lines[1], err)
 	}
 	d.put(func(w http.ResponseWriter, r *http.Request, body string, venue http.Handler) {
 		if strings.Contains(body, `"2025-06-18"`) {

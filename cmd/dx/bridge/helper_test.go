@@ -202,7 +202,7 @@ func at(t *testing.T, body string, path ...string) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(body), &v); err != nil {
-		t.Fatalf("%v: %s", err, body)
+		t.Fatalf("not JSON: %v: %s", err, body)
 	}
 	for _, p := range path {
 		m, _ := v.(map[string]any)

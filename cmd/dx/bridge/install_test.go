@@ -88,10 +88,10 @@ func TestEnvironmentIsNamed(t *testing.T) {
 		got, err := h.Fragment(s)
 		if want == "" {
 			if err == nil || !strings.Contains(err.Error(), "--with-secret") {
-				t.Errorf("%s: %v", host, err)
+				t.Errorf("a variable by name for %s: %v, want an error that names --with-secret", host, err)
 			}
 		} else if err != nil || !strings.Contains(string(got), want) {
-			t.Errorf("%s: %v\n%s", host, err, got)
+			t.Errorf("a variable by name for %s: %v\n%s\nwant %s", host, err, got, want)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestHostsMoveTheirFiles(t *testing.T) {
 		t.Setenv(x.variable, dir)
 		h, _ := FindHost(x.host)
 		if got, err := h.File(); err != nil || got != filepath.Join(dir, filepath.FromSlash(x.want)) {
-			t.Errorf("%s: %s, %v", x.variable, got, err)
+			t.Errorf("the file of %s with %s: %s, %v, want %s in its folder", x.host, x.variable, got, err, x.want)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(c.Path); !strings.HasPrefix(c.Path, dir) || err == nil || !c.Needed() || c.Backup() != "" {
-			t.Fatalf("%s: %s, %v", h.Name, c.Path, err)
+			t.Fatalf("the plan for %s: %s, %v, want a new file below the home folder, needed and without a backup", h.Name, c.Path, err)
 		}
 		write(t, c, 0o600)
 		first, _ := os.ReadFile(c.Path)
@@ -155,7 +155,7 @@ func TestWrite(t *testing.T) {
 	var codex map[string]any
 	b, err := os.ReadFile(filepath.Join(dir, ".codex", "config.toml"))
 	if err != nil || toml.Unmarshal(b, &codex) != nil || !strings.Contains(string(b), "DX_SECRET = 's'") {
-		t.Errorf("%v: %s", err, b)
+		t.Errorf("the config of codex: %v: %s, want TOML with the secret", err, b)
 	}
 }
 
@@ -166,10 +166,10 @@ func write(t *testing.T, c *Change, mode os.FileMode) {
 	}
 	b, err := os.ReadFile(c.Path)
 	if err != nil || string(b) != string(c.new) {
-		t.Errorf("%v: %s", err, b)
+		t.Errorf("the config file after Write: %v: %s, want %s", err, b, c.new)
 	}
 	if at, err := os.Stat(c.Path); err != nil || at.Mode().Perm() != mode {
-		t.Errorf("%s: %v, %v", c.Path, at.Mode(), err)
+		t.Errorf("the mode of %s: %v, %v, want %v", c.Path, at.Mode(), err, mode)
 	}
 }
 
@@ -191,6 +191,6 @@ func TestLinksAreFollowed(t *testing.T) {
 	}
 	write(t, c, 0o600)
 	if at, err := os.Lstat(link); err != nil || at.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("%v, %v", at, err)
+		t.Errorf("the link after Write is %v, %v, want a link", at, err)
 	}
 }

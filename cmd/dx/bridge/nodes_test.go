@@ -141,7 +141,7 @@ func TestLostOrderIsSettled(t *testing.T) {
 			t.Errorf("sent %d and %d times", n, m)
 		}
 		if status, body := d.Call(d.key, "GET", "/v1/portfolio/orders", ""); status != 200 || strings.Count(body, `"order_id"`) != 1 {
-			t.Errorf("%d %s", status, body)
+			t.Errorf("GET /v1/portfolio/orders: %d %s, want 200 and one order", status, body)
 		}
 		holds(t, ask("2", "place_order", strings.Replace(order(7), `"qty":10`, `"qty":11`, 1)), "result.isError", true, "result.structuredContent.error.code", "duplicate_client_order_id")
 		holds(t, ask("3", "place_order", strings.Replace(order(8), `"qty":10`, `"qty":1000000`, 1)), "result.isError", true, "result.structuredContent.error.code", "per_market_limit", "result.structuredContent.outcome", "not_done")

@@ -216,7 +216,7 @@ func TestProxies(t *testing.T) {
 			doctor := p.client(alice)
 			for _, f := range append(bridge.Doctor(t.Context(), doctor), bridge.Through(t.Context(), doctor, "https://"+proxyHost)...) {
 				if !f.OK {
-					t.Errorf("%s: %s", f.Check, f.Detail)
+					t.Errorf("the check %s fails: %s", f.Check, f.Detail)
 				}
 			}
 			checkPortalThrough(p, fmt.Sprintf("127.0.%d.1", address), fmt.Sprintf("127.0.%d.2", address))
@@ -364,7 +364,7 @@ func TestThrough(t *testing.T) {
 			secret, _ := schemas.ParseSecret(a.Secret)
 			for _, f := range bridge.Through(t.Context(), client.New(s.URL, a.APIKey, secret, client.WithHTTPClient(bridge.NewHTTPClient())), s.URL) {
 				if f.OK == (f.Check == broken) || f.OK != (f.Fix == "") {
-					t.Errorf("%s: %v, %s", f.Check, f.OK, f.Detail)
+					t.Errorf("the check %s: ok %v, %s, want %s alone to fail, with a fix", f.Check, f.OK, f.Detail, broken)
 				}
 			}
 		})
@@ -413,7 +413,7 @@ func TestThroughTLS(t *testing.T) {
 		base := c.scheme + "://" + c.host
 		f := bridge.Through(t.Context(), client.New(base, "key", make([]byte, 32), client.WithHTTPClient(h)), base)[0]
 		if f.Check != "tls" || f.OK != (c.fix == "") || !strings.Contains(f.Detail, c.detail) || !strings.Contains(f.Fix, c.fix) {
-			t.Errorf("%s: %+v", c.detail, f)
+			t.Errorf("through %s: %+v, want the check tls with %q and the fix %q", base, f, c.detail, c.fix)
 		}
 	}
 }

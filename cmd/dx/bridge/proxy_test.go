@@ -64,7 +64,7 @@ func TestProxySigns(t *testing.T) {
 		body := whole(t, resp)
 		holds(t, body, "result.structuredContent.cash", "100000000")
 		if resp.StatusCode != 200 || resp.Header.Get("X-Request-Id") == "" {
-			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+			t.Errorf("get_balance at %s: %d %s, want 200 and a request id", path, resp.StatusCode, body)
 		}
 	}
 	resp := post(t, t.Context(), p.URL, call("1", "get_balance", "{}"), "MCP-Protocol-Version", modern, "Mcp-Method", "tools/list")
@@ -105,7 +105,7 @@ func TestProxyChecksHostAndOrigin(t *testing.T) {
 		resp := post(t, t.Context(), p.URL+"/mcp", initialize, x.name, x.value)
 		body := whole(t, resp)
 		if resp.StatusCode != x.status {
-			t.Errorf("%s %s: %d %s", x.name, x.value, resp.StatusCode, body)
+			t.Errorf("a request with %s %q: %d %s, want %d", x.name, x.value, resp.StatusCode, body, x.status)
 		}
 		if x.status == 403 {
 			holds(t, body, "jsonrpc", "2.0", "error.code", 403.0, "error.data.code", "forbidden_origin", "id", nil)

@@ -36,7 +36,7 @@ func TestHandshake(t *testing.T) {
 		t.Errorf("unexpected messages: %q", rest)
 	}
 	if status, body := d.Call(d.key, "GET", "/v1/portfolio/orders?client_order_id=1", ""); status != 200 || !strings.Contains(body, `"status":"resting"`) {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("the order of the host: %d %s, want 200 and resting", status, body)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestModernHeaders(t *testing.T) {
 		answer := h.ask(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{},%s}}`, i, name, meta)
 		holds(t, answer, "id", float64(i), "error.code", -32602.0)
 		if !strings.Contains(answer, "unknown tool") {
-			t.Errorf("%q: %s", name, answer)
+			t.Errorf("a tool named %q: %s, want unknown tool", name, answer)
 		}
 	}
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{"uri":"dx://märkte",%s}}`, meta), "error.message", "Resource not found")
@@ -112,7 +112,7 @@ func TestLostWriteIsNeverSentAgain(t *testing.T) {
 	}
 	rows, _ := at(t, h.ask(call("2", "list_orders", `{"client_order_id":"7"}`)), "result", "structuredContent", "orders").([]any)
 	if len(rows) != 1 {
-		t.Fatalf("%v", rows)
+		t.Fatalf("list_orders of the lost order: %v, want one row", rows)
 	}
 	id, _ := rows[0].(map[string]any)["order_id"].(string)
 	answer = h.ask(call("3", "cancel_order", fmt.Sprintf(`{"order_id":%q}`, id)))
@@ -187,7 +187,7 @@ func TestVenueIsDown(t *testing.T) {
 	holds(t, answer, "id", 0.0, "error", nil, "result.isError", true, "result.resultType", "complete", "result.structuredContent.error.code", "draining",
 		"result.structuredContent.outcome", "not_done", "result.structuredContent.retryable", true, "result.structuredContent.next.tool", "place_order", "result.structuredContent.next.arguments.client_order_id", "1")
 	if hint, _ := at(t, answer, "result", "structuredContent", "hint").(string); !strings.Contains(hint, "refused") || !strings.Contains(hint, "not done") {
-		t.Errorf("%s", answer)
+		t.Errorf("an order while the venue is down: %s, want a hint that it was refused and not done", answer)
 	}
 	h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	if rest := h.end(); len(rest) > 0 {
@@ -223,7 +223,7 @@ func TestVenueRefusesTheRequestOfAWrite(t *testing.T) {
 		answer := h.ask("%s", call("1", "place_order", order(7)))
 		holds(t, answer, "id", 1.0, "error", nil, "result.isError", true, "result.structuredContent.error.code", x.code, "result.structuredContent.outcome", x.outcome, "result.structuredContent.retryable", x.retryable)
 		if next := at(t, answer, "result", "structuredContent", "next", "arguments", "client_order_id"); (next == "7") != (x.outcome == "unknown") {
-			t.Errorf("%s", answer)
+			t.Errorf("an order refused with %s: %s, want next with its client_order_id if the outcome is unknown", x.code, answer)
 		}
 	}
 	body.Store(schemas.Ptr(`{"error":` + draining + `}`))
@@ -299,7 +299,7 @@ func TestRequestsRunAtOnce(t *testing.T) {
 		}
 	}
 	if len(ids) != 3 || !slices.Contains(ids, 1.0) || !slices.Contains(ids, 3.0) || !slices.Contains(ids, 4.0) {
-		t.Errorf("%v", ids)
+		t.Errorf("the answered ids are %v, want 1, 3 and 4", ids)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestLastLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[1], `"id":1,"result"`) {
-		t.Errorf("%q", lines)
+		t.Errorf("the output is %q, want two lines, the second the answer to the ping", lines)
 	}
 }
 
@@ -416,10 +416,10 @@ func TestNarrowing(t *testing.T) {
 		refused := h.ask(call("1", x.not, order(1))) // before any list came by
 		holds(t, refused, "result.isError", true, "result.structuredContent.error.code", "missing_scope", "result.structuredContent.outcome", "not_done")
 		if got := names(h); !slices.Equal(got, x.list) {
-			t.Errorf("%s: %q", x.name, got)
+			t.Errorf("%s: the list is %q, want %q", x.name, got, x.list)
 		}
 		if answer := h.ask(call("2", x.yes, "{}")); strings.Contains(answer, "missing_scope") {
-			t.Errorf("%s: %s", x.name, answer)
+			t.Errorf("%s: %s: %s, want it to be sent", x.name, x.yes, answer)
 		}
 		h.end()
 	}
@@ -490,7 +490,7 @@ func TestHintsHaveNoSecret(t *testing.T) {
 		for _, writes := range []bool{false, true} {
 			answer := string(noAnswerResponse(&message{id: []byte("1"), method: method}, writes, err))
 			if strings.Contains(answer, "hunter2") || !strings.Contains(answer, "http://h.example/v1/time") || !strings.Contains(answer, "broken") {
-				t.Errorf("%s, %v: %s", method, writes, answer)
+				t.Errorf("the error of %s, writes %v: %s, want the address without user and query, and the cause", method, writes, answer)
 			}
 		}
 	}

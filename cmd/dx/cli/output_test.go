@@ -38,7 +38,7 @@ func TestDollars(t *testing.T) {
 	for text, want := range map[string]Dollars{"20": 200_000, "$20": 200_000, "2.50": 25_000, "0.0001": 1, "0": 0} {
 		var d Dollars
 		if err := d.UnmarshalText([]byte(text)); err != nil || d != want {
-			t.Errorf("%s: %d, %v", text, d, err)
+			t.Errorf("%s is read as %d pips, %v, want %d", text, d, err, want)
 		}
 	}
 	for _, text := range []string{"", "-1", "x", "0.00001", "1e3", "$", "1,000"} {

@@ -48,7 +48,7 @@ func TestReadProfile(t *testing.T) {
 		switch {
 		case c.want == "":
 			if err != nil || p.Secret != secret || p.APIKey != "dxk1" {
-				t.Errorf("%s: %+v, %v", c.story, p, err)
+				t.Errorf("%s: %+v, %v, want the key dxk1 with its secret", c.story, p, err)
 			}
 		case err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), secret):
 			t.Errorf("%s: %v, want %q", c.story, err, c.want)

@@ -21,7 +21,7 @@ func TestProgressInLines(t *testing.T) {
 		}
 		stop()
 		if want := "load: 0s of 12s, 0 orders\nload: 5s of 12s, 400 orders\nload: 10s of 12s, 900 orders\n"; to.String() != want {
-			t.Errorf("%q", to.String())
+			t.Errorf("printed %q, want %q", to.String(), want)
 		}
 	})
 }
@@ -35,12 +35,12 @@ func TestProgressOnATerminal(t *testing.T) {
 		time.Sleep(2*time.Second + RedrawEvery/2)
 		synctest.Wait()
 		if drawn := to.String(); !strings.HasSuffix(drawn, "\r\x1b[Kload [====================                    ] 2s of 4s, 7 orders") {
-			t.Errorf("%q", drawn)
+			t.Errorf("drawn %q, want the bar half full after 2 s", drawn)
 		}
 		time.Sleep(3 * time.Second)
 		stop()
 		if drawn := to.String(); !strings.HasSuffix(drawn, "[========================================] 4s of 4s, 7 orders\r\x1b[K") {
-			t.Errorf("%q", drawn)
+			t.Errorf("drawn %q, want a full bar and then an empty line", drawn)
 		}
 	})
 }

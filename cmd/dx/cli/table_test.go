@@ -10,7 +10,7 @@ func TestTable(t *testing.T) {
 	table := NewTable("SERIES", ">QTY", ">PROFIT", "STATUS")
 	var out bytes.Buffer
 	if err := table.Print(&out, "Nothing."); err != nil || out.String() != "Nothing.\n" {
-		t.Errorf("%q, %v", &out, err)
+		t.Errorf("an empty table prints %q, %v, want the sentence", &out, err)
 	}
 	table.Row("btc-60s", "5", FormatGain(-12_300, true), "52¢")
 	table.Row("gold-15m", "1000", FormatGain(0, true), "")

@@ -37,7 +37,7 @@ func eventLane(t *testing.T, want string, scripts ...func(*websocket.Conn)) *Ven
 		defer c.CloseNow()
 		_, text, err := c.Read(r.Context())
 		if err != nil || string(text) != `{"id":1,"cmd":"subscribe","params":{"channels":[`+want+`]}}` {
-			t.Errorf("%s, %v", text, err)
+			t.Errorf("the subscription is %s, %v, want the channels %s", text, err, want)
 		}
 		for sid, name := range strings.Split(want, ",") {
 			say(t, c, fmt.Sprintf(`{"id":1,"type":"subscribed","msg":{"channel":%s,"sid":%d}}`, name, sid+1))
@@ -135,7 +135,7 @@ func TestFrameReader(t *testing.T) {
 		delete(x.rows, typ)
 	}
 	if len(x.rows) > 0 {
-		t.Errorf("%v", x.rows)
+		t.Errorf("frames of types that were not sent: %v", x.rows)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestFrameReaderRejected(t *testing.T) {
 			err = x.run(t.Context(), time.Now())
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
 	if err := newFrameReader(eventLane(t, channels), newTrader("k", nil), false).open(t.Context()); err == nil || !strings.Contains(err.Error(), "429") {
@@ -188,7 +188,7 @@ func TestFrameHead(t *testing.T) {
 			got = ""
 		}
 		if got != want {
-			t.Errorf("%s: %q", text, got)
+			t.Errorf("the header of %s is %q, want %q", text, got, want)
 		}
 	}
 }

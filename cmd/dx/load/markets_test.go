@@ -121,6 +121,6 @@ func TestBoard(t *testing.T) {
 	}
 	end()
 	if err := <-ended; err != nil || len(*all.trading.Load()) != 9 {
-		t.Errorf("%v, %v", *all.trading.Load(), err)
+		t.Errorf("the markets are %v, %v, want nine", *all.trading.Load(), err)
 	}
 }

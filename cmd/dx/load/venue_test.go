@@ -9,7 +9,7 @@ import (
 func TestLoopback(t *testing.T) {
 	for _, url := range []string{"http://127.0.0.1:8080", "http://127.9.8.7:1/", "http://localhost:8080", "http://[::1]:8080", "http://[::ffff:127.0.0.1]:8080"} {
 		if got, err := (Address{"url", url}).loopback(); err != nil || got != strings.TrimSuffix(url, "/") {
-			t.Errorf("%s: %q, %v", url, got, err)
+			t.Errorf("the address %s: %q, %v, want it without a slash at the end", url, got, err)
 		}
 	}
 }
@@ -25,7 +25,7 @@ func TestOperatorBeforeKeys(t *testing.T) {
 	}{{admin, "t", 0}, {admin, "", 1}, {Address{}, "t", 1}, {Address{}, "", 1}} {
 		v, err := NewVenue(api, c.admin, c.token, keys)
 		if err != nil || len(v.given) != c.given {
-			t.Errorf("%v, %q: %+v, %v", c.admin, c.token, v, err)
+			t.Errorf("operator %v, token %q: %+v, %v, want %d keys used", c.admin, c.token, v, err, c.given)
 		}
 	}
 }

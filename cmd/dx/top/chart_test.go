@@ -12,7 +12,7 @@ import (
 func TestAddPoints(t *testing.T) {
 	got := addPoints([]point{{1, 10}, {4, 40}}, []point{{4, 41}, {2, 20}, {5, 50}})
 	if len(got) != 4 || got[1] != (point{2, 20}) || got[2] != (point{4, 40}) || got[3] != (point{5, 50}) {
-		t.Errorf("%v", got)
+		t.Errorf("the points are %v, want those at 1, 2, 4 and 5, the first of the two at 4", got)
 	}
 	for s := range int64(3 * maxPoints) {
 		got = addPoints(got, []point{{100 + s, 1}})
@@ -36,7 +36,7 @@ func TestCanvas(t *testing.T) {
 		lines := c.lines(100, 160, 150)
 		text := ansi.Strip(strings.Join(lines, "\n"))
 		if len(lines) != 8 || !strings.Contains(text, "65000.00") || !strings.Contains(text, "┄") || !strings.Contains(text, "┊") {
-			t.Errorf("%v:\n%s", prices, text)
+			t.Errorf("the chart of %v:\n%s\nwant 8 lines with the strike, its line and that of the window", prices, text)
 		}
 		for _, l := range lines {
 			if w := ansi.StringWidth(l); w != 1+40+labelWidth {

@@ -83,21 +83,21 @@ func TestTicketAgainstAVenue(t *testing.T) {
 	connect(t.Context(), c, &o)
 	m := readMarkets(t.Context(), c)
 	if m.Err != nil || len(m.Rounds) == 0 {
-		t.Fatalf("%+v", m)
+		t.Fatalf("the markets are %+v, want rounds and no error", m)
 	}
 	order := schemas.PlaceOrder{MarketID: 1, Side: "buy", Outcome: "yes", Tick: schemas.Ptr(schemas.Int(4700)), Qty: 3}
 	p := o.Preview(4, order)
 	if p.Err != nil || p.Ticket != 4 || p.Order.ClientOrderID == 0 || p.Preview.Status != "resting" {
-		t.Errorf("%+v", p)
+		t.Errorf("the preview is %+v, want ticket 4 resting, with a client_order_id", p)
 	}
 	if again := o.Preview(4, p.Order); again.Order.ClientOrderID != p.Order.ClientOrderID {
-		t.Errorf("%+v", again)
+		t.Errorf("the second preview is %+v, want the client_order_id %d of the first", again, p.Order.ClientOrderID)
 	}
 	if done := o.Place(4, p.Order); done.Err != nil || done.Ticket != 4 || done.Outcome.RestingQty != 3 {
-		t.Errorf("%+v", done)
+		t.Errorf("the order is %+v, want ticket 4 with 3 resting", done)
 	}
 	if done := o.CancelAll(5, 1); done.Err != nil || done.Ticket != 5 {
-		t.Errorf("%+v", done)
+		t.Errorf("the cancel is %+v, want ticket 5 without an error", done)
 	}
 	// Two trades with another account make a pair.
 	k = h.NewKey(2, core.ScopeRead|core.ScopeTrade)
@@ -111,13 +111,13 @@ func TestTicketAgainstAVenue(t *testing.T) {
 		}
 	}
 	if done := o.Redeem(6, 1, 1); done.Err != nil || done.Ticket != 6 {
-		t.Errorf("%+v", done)
+		t.Errorf("the redemption is %+v, want ticket 6 without an error", done)
 	}
 	c.SetClock(time.Duration(h.Now()-time.Now().UnixNano()) + 10*time.Millisecond) // in the same millisecond it would be an exact repeat
 	if done := o.Redeem(7, 1, 1); done.Err == nil {
 		t.Error("a pair was redeemed twice")
 	}
 	if l, err := c.Orders(t.Context(), schemas.ListOrders{Status: "resting"}); err != nil || len(l.Orders) != 0 {
-		t.Errorf("%+v, %v", l, err)
+		t.Errorf("the resting orders are %+v, %v, want none", l, err)
 	}
 }

@@ -153,13 +153,13 @@ func TestPreviews(t *testing.T) {
 	}
 	s.send(PreviewMsg{Ticket: s.m.tickets, Err: errors.New("draining")})
 	if s.m.ticket.phase != editing || s.m.ticket.text != "draining" {
-		t.Errorf("%+v", s.m.ticket)
+		t.Errorf("the ticket after a failed preview: %+v, want editing, with the error", s.m.ticket)
 	}
 	if s.play("esc"); s.m.ticket.phase != closed || s.m.message != "Nothing was sent." {
-		t.Errorf("%+v %q", s.m.ticket, s.m.message)
+		t.Errorf("the ticket after esc: %+v %q, want it closed and nothing sent", s.m.ticket, s.m.message)
 	}
 	if s.play("b", "enter", "n"); s.m.ticket.phase != editing {
-		t.Errorf("%+v", s.m.ticket)
+		t.Errorf("the ticket after n: %+v, want editing", s.m.ticket)
 	}
 	late := s.m.tickets
 	s.play("tab", "4", "enter")
@@ -168,7 +168,7 @@ func TestPreviews(t *testing.T) {
 	}
 	s.m.ticket.phase = sending
 	if s.send(PlacedMsg{Ticket: s.m.tickets, Err: errors.New("market_paused")}); s.m.ticket.phase != closed || s.m.message != "market_paused" {
-		t.Errorf("%+v %q", s.m.ticket, s.m.message)
+		t.Errorf("the ticket after a failed order: %+v %q, want it closed, with the error", s.m.ticket, s.m.message)
 	}
 }
 
@@ -176,14 +176,14 @@ func TestPreviews(t *testing.T) {
 func TestCancelAll(t *testing.T) {
 	s := busy(t).play("x", "n")
 	if len(s.canceled) != 0 || s.m.message != "Nothing was canceled." {
-		t.Errorf("%v %q", s.canceled, s.m.message)
+		t.Errorf("x, n cancels %v, says %q, want nothing canceled", s.canceled, s.m.message)
 	}
 	if s.play("x", "y"); !slices.Equal(s.canceled, []uint32{7}) || s.m.message != "Canceled all your orders in BTC 60s." || s.m.ticket.phase != closed {
-		t.Errorf("%v %q", s.canceled, s.m.message)
+		t.Errorf("x, y cancels %v, says %q, want market 7 alone, and the ticket closed", s.canceled, s.m.message)
 	}
 	s.send(AccountMsg{})
 	if s.play("x", "y"); len(s.canceled) != 1 || s.m.message != "You have no resting orders in BTC 60s." {
-		t.Errorf("%v %q", s.canceled, s.m.message)
+		t.Errorf("x, y without orders cancels %v in all, says %q, want no second cancel", s.canceled, s.m.message)
 	}
 	s = busy(t).play("x")
 	s.m.ticket.phase = sending
@@ -221,7 +221,7 @@ func TestResults(t *testing.T) {
 		got = append(got, r.RoundNumber)
 	}
 	if !slices.Equal(got, []schemas.U64{9, 7, 5, 2}) || ansi.Strip(s.m.rows[0].resultLetters(3)) != "NYY" {
-		t.Errorf("%v %s", got, s.m.rows[0].resultLetters(9))
+		t.Errorf("the results are %v %s, want rounds 9, 7, 5, 2 as NYYY", got, s.m.rows[0].resultLetters(9))
 	}
 	for n := range schemas.U64(2 * maxRounds) {
 		s.send(RoundMsg(past(1, 20+n, "yes")))
@@ -266,13 +266,13 @@ func TestChance(t *testing.T) {
 func TestClose(t *testing.T) {
 	s := busy(t).play("c", "n") // holds 40 YES and 2 NO
 	if len(s.redeemed) != 0 || s.m.message != "Nothing was redeemed." || s.m.ticket.phase != closed {
-		t.Errorf("%v %q", s.redeemed, s.m.message)
+		t.Errorf("c, n redeems %v, says %q, want nothing redeemed, and the ticket closed", s.redeemed, s.m.message)
 	}
 	if s.play("c"); s.m.ticket.text != "Redeem 2 pairs of YES and NO in BTC 60s for $2.00?" || s.m.previewAgain() != nil {
-		t.Errorf("%q", s.m.ticket.text)
+		t.Errorf("c asks %q, want 2 pairs for $2.00, and no preview", s.m.ticket.text)
 	}
 	if s.play("y"); !slices.Equal(s.redeemed, [][2]int64{{7, 2}}) || len(s.sent) != 0 || s.m.message != "Redeemed 2 pairs in BTC 60s for $2.00. c sells what is left." {
-		t.Errorf("%v %v %q", s.redeemed, s.sent, s.m.message)
+		t.Errorf("y redeems %v, sends %v, says %q, want 2 pairs of market 7 and no order", s.redeemed, s.sent, s.m.message)
 	}
 	holds := func(p schemas.Position) {
 		p.MarketID, p.Generation = 7, 1
@@ -280,15 +280,19 @@ func TestClose(t *testing.T) {
 	}
 	holds(schemas.Position{YesQty: 38})
 	s.play("c")
-	if o := s.m.ticket.order; s.m.ticket.phase != confirming || o.Side != "sell" || o.Outcome != "yes" || o.Qty != 38 || *o.WorstTick != 5000 {
-		t.Fatalf("phase %d, %+v", s.m.ticket.phase, o)
+	o := s.m.ticket.order
+	if s.m.ticket.phase != confirming || *o.WorstTick != 5000 {
+		t.Fatalf("phase %d, %+v, want a sale to confirm, at 5000 or better", s.m.ticket.phase, o)
+	}
+	if o.Side != "sell" || o.Outcome != "yes" || o.Qty != 38 {
+		t.Fatalf("the order is %+v, want a sale of 38 YES", o)
 	}
 	if s.play("y"); len(s.sent) != 1 {
 		t.Errorf("sent %v", s.sent)
 	}
 	holds(schemas.Position{YesQty: 40, YesReserved: 40, NoQty: 2})
 	if s.play("c"); s.m.ticket.outcome != "no" || s.m.ticket.order.Qty != 2 {
-		t.Errorf("%+v", s.m.ticket)
+		t.Errorf("c with YES all reserved: %+v, want a sale of 2 NO", s.m.ticket)
 	}
 	if s := busy(t).play("j", "c"); s.m.ticket.phase != closed || s.m.message != "You hold nothing free to sell in BTC 5m." {
 		t.Errorf("phase %d, %q", s.m.ticket.phase, s.m.message)
@@ -296,6 +300,6 @@ func TestClose(t *testing.T) {
 	s = busy(t).play("c")
 	s.m.ticket.phase = sending
 	if s.send(RedeemedMsg{s.m.tickets, errors.New("draining")}); s.m.message != "draining" || s.m.ticket.phase != closed {
-		t.Errorf("%q", s.m.message)
+		t.Errorf("after a failed redemption: %q, want the error and the ticket closed", s.m.message)
 	}
 }

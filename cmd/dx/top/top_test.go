@@ -349,7 +349,7 @@ func TestTradesOfAnotherGeneration(t *testing.T) {
 		{Seq: 149, MarketID: 7, Generation: 2, TickYes: 3100, Qty: 1}, {Seq: 143, MarketID: 7, Generation: 1, TickYes: 5300, Qty: 10},
 	}})
 	if got := s.m.tradeLines(24, 9); len(got) != 1 || !strings.Contains(ansi.Strip(got[0]), "31¢") {
-		t.Errorf("%q", got)
+		t.Errorf("the trades are %q, want that of generation 2 alone, at 31 cents", got)
 	}
 }
 
@@ -374,7 +374,7 @@ func TestQuit(t *testing.T) {
 		}
 		_, failed := msg.(StreamEndedMsg)
 		if err := next.(Model).Err(); (err != nil) != failed {
-			t.Errorf("%v: %v", msg, err)
+			t.Errorf("the error after %v: %v, want one: %t", msg, err, failed)
 		}
 	}
 }
@@ -406,7 +406,7 @@ func TestMessages(t *testing.T) {
 		{"weather", `{}`, func(m tea.Msg) bool { return m == nil }},
 	} {
 		if m, err := eventMsg(s, client.StreamEvent{Type: c.typ, Seq: 8, Msg: json.RawMessage(c.msg)}); err != nil || !c.ok(m) {
-			t.Errorf("%s: %#v, %v", c.typ, m, err)
+			t.Errorf("an event %s becomes %#v, %v", c.typ, m, err)
 		}
 	}
 	if _, err := eventMsg(s, client.StreamEvent{Type: "trade", Msg: []byte(`{"seq":true}`)}); err == nil {

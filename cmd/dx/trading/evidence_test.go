@@ -23,9 +23,9 @@ func TestLastSettled(t *testing.T) {
 	defer s.Close()
 	c := client.New(s.URL, "k", make([]byte, schemas.SecretLen))
 	if n, err := lastSettled(t.Context(), c, "btc-60s"); n != 7 || err != nil {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("the last settled round of btc-60s: %d, %v, want 7", n, err)
 	}
 	if n, err := lastSettled(t.Context(), c, "wti-15m"); n != 0 || err == nil || err.Error() != "no round of wti-15m has settled yet" {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("the last settled round of wti-15m: %d, %v, want an error that there is none", n, err)
 	}
 }

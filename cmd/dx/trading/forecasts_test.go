@@ -21,7 +21,7 @@ func TestPrintForecasts(t *testing.T) {
 1  2027-01-15 08:00:00  btc-15m      12      6   62.00%  no      NO      0.38440000
 `
 	if err != nil || out.String() != want {
-		t.Errorf("%v\n%s", err, out.String())
+		t.Errorf("%v, the table is\n%s\nwant\n%s", err, out.String(), want)
 	}
 }
 

@@ -65,7 +65,7 @@ No fills in btc-5m.
 	} {
 		var out strings.Builder
 		if err := c.print(&out); err != nil || "\n"+out.String() != c.want {
-			t.Errorf("%s: %v\n%s", name, err, out.String())
+			t.Errorf("%s: %v, the table is\n%s\nwant%s", name, err, out.String(), c.want)
 		}
 	}
 }

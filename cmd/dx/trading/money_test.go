@@ -35,7 +35,7 @@ wti-15m       4     10  NO         3     31.5¢     -   $0.9450  $0.9450     $0.
 btc-15m       5      9  NO         1      0.6¢    0¢   $0.0060    $0.00  -$0.0060     $0.9940
 `
 	if err != nil || out.String() != want {
-		t.Errorf("%v\n%s", err, out.String())
+		t.Errorf("%v, the result is\n%s\nwant\n%s", err, out.String(), want)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestPrintLedger(t *testing.T) {
 1  2027-01-15 08:00:00  deposit    $100.00   $100.00  -             -      -  d-1
 `
 	if err != nil || out.String() != want {
-		t.Errorf("%v\n%s", err, out.String())
+		t.Errorf("%v, the ledger is\n%s\nwant\n%s", err, out.String(), want)
 	}
 }
 
@@ -60,6 +60,6 @@ func TestPrintBalance(t *testing.T) {
 	var out strings.Builder
 	want := "      FREE  RESERVED       TOTAL\n$9994.3384     $1.00  $9995.3384\n"
 	if err := printBalance(&out, &schemas.Balance{Cash: 99_943_384, Reserved: 10_000}); err != nil || out.String() != want {
-		t.Errorf("%v\n%s", err, out.String())
+		t.Errorf("%v, the balance is\n%s\nwant\n%s", err, out.String(), want)
 	}
 }

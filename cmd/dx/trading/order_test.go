@@ -54,7 +54,7 @@ func TestOrderFlags(t *testing.T) {
 			t.Errorf("%s: the venue would reject %s: %v", c.name, body, f)
 		}
 		if !strings.Contains(text, c.want) {
-			t.Errorf("%s: %s", c.name, text)
+			t.Errorf("%s: %s, want %s", c.name, text, c.want)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestExpiryByTheVenuesClock(t *testing.T) {
 	defer s.Close()
 	o := Order{ClientFlags: cli.ClientFlags{URL: s.URL, Key: "k", Secret: strings.Repeat("0", 64)}, Side: "buy", Outcome: "yes", Qty: 1, Price: "@55", MarketID: 1, TIF: "gtt", Expires: time.Minute}
 	if err := o.Run(t.Context(), io.Discard); err != nil || !strings.Contains(string(body), `"expiry_ts":"65000000000"`) {
-		t.Errorf("%v: %s", err, body)
+		t.Errorf("%v, the order is %s, want it to expire a minute after the venue's 5 s", err, body)
 	}
 }
 
@@ -97,8 +97,14 @@ func TestCancelTriesEveryBatch(t *testing.T) {
 	}
 	var out strings.Builder
 	err := c.Run(t.Context(), &out)
-	if err == nil || !strings.Contains(err.Error(), "internal") || len(sent) != 2 || !strings.Contains(sent[1], `["21"]`) || !strings.Contains(out.String(), "canceled_qty") {
-		t.Errorf("%v after %q: %s", err, sent, &out)
+	if err == nil || !strings.Contains(err.Error(), "internal") {
+		t.Errorf("the error is %v, want that of the first batch", err)
+	}
+	if len(sent) != 2 || !strings.Contains(sent[1], `["21"]`) {
+		t.Errorf("sent %q, want two batches, the second with order 21", sent)
+	}
+	if !strings.Contains(out.String(), "canceled_qty") {
+		t.Errorf("printed %q, want the result of the second batch", &out)
 	}
 }
 
@@ -142,14 +148,14 @@ func TestDefaultClientOrderIDs(t *testing.T) {
 	}
 	c.ClientOrderID = 7
 	if a, _ = c.buildOrder(); a.ClientOrderID != 7 {
-		t.Errorf("%d", a.ClientOrderID)
+		t.Errorf("the client_order_id is %d, want the 7 of the flag", a.ClientOrderID)
 	}
 }
 
 func TestPricesInCents(t *testing.T) {
 	for pips, want := range map[int64]string{0: "-", 100: "1¢", 350: "3.5¢", 5347: "53.47¢", 5500: "55¢", 9990: "99.9¢", 9999: "99.99¢"} {
 		if got := Cents(pips); got != want {
-			t.Errorf("%d: %s", pips, got)
+			t.Errorf("%d pips are shown as %s, want %s", pips, got, want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestSeriesNames(t *testing.T) {
 	for i, s := range core.AllSeries() {
 		var f SeriesFlag
 		if err := f.UnmarshalText([]byte(strings.ToUpper(want[i]))); err != nil || string(f) != want[i] || f.series() != s {
-			t.Errorf("%s: %q, %v", want[i], f, err)
+			t.Errorf("the series %s is read as %q, %v, or is another one", want[i], f, err)
 		}
 		if got := SeriesName(s.Category); got != want[i] {
 			t.Errorf("category %d: %s", s.Category, got)
@@ -27,7 +27,7 @@ func TestSeriesNames(t *testing.T) {
 	var f SeriesFlag
 	for _, name := range []string{"", "btc", "btc-1m", "btc 60s", "silver-5m"} {
 		if err := f.UnmarshalText([]byte(name)); err == nil || !strings.Contains(err.Error(), "the series are btc-60s, btc-5m, btc-15m, gold-60s") {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("the series %q: %v, want an error that lists the series", name, err)
 		}
 	}
 	if got := SeriesName(12); got != "#12" {
@@ -98,7 +98,7 @@ func TestOpeningsByTheVenuesClock(t *testing.T) {
 		o, err := readOpenings(t.Context(), client.New(s.URL, "k", make([]byte, schemas.SecretLen)))
 		s.Close()
 		if err != nil || !o.now.Equal(time.Unix(want, 0)) {
-			t.Errorf("%s: %v, %v", answer, o.now, err)
+			t.Errorf("the time of the venue from %s: %v, %v, want second %d", answer, o.now, err, want)
 		}
 	}
 }
