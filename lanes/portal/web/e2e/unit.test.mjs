@@ -884,7 +884,7 @@ test('an action on a round is none on the next round in its slot', async () => {
 
 test('a request keeps its id until it is answered, and a rejected one does not', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { Wishes } = await load('desk/wishes.ts')
+  const { Wishes } = await load('venue/wishes.ts')
   const wishes = new Wishes()
   const send = async (wish, fails) => {
     let used

@@ -14,7 +14,7 @@ import { level, Queue } from './queue.ts'
 import { changed } from './pulse.svelte.ts'
 import { Rounds } from './rounds.ts'
 import { allSeries, assets, boundary, seriesOf } from './series.ts'
-import type { Station } from './station.ts'
+import type { Station } from '../venue/station.ts'
 
 // Past is a round that ended, with its history and the evidence of its result.
 export interface Past {

@@ -1,7 +1,7 @@
 import type { Purse } from '../venue/purse.ts'
 import { VenueError } from '../venue/rest.ts'
 import { after, type Deposit, type U64, type Withdrawal } from '../venue/wire.ts'
-import { Wishes } from './wishes.ts'
+import { Wishes } from '../venue/wishes.ts'
 
 // Transfer is a deposit or a withdrawal, as one list shows both.
 export type Transfer = ({ kind: 'deposit'; id: string } & Deposit) | ({ kind: 'withdrawal'; id: string } & Withdrawal)

@@ -1,6 +1,6 @@
 import type { LedgerRow, RoundResult } from '../venue/wire.ts'
 import type { Desk } from './desk.ts'
-import { patiently } from './patiently.ts'
+import { patiently } from '../venue/patiently.ts'
 
 const SHOWN = 200 // rows of the ledger on the page
 const PAGE = 1000 // the most that one read returns

@@ -4,7 +4,7 @@ import type { Desk } from './desk.ts'
 import type { Fate } from './fate.ts'
 import { cents } from './format.ts'
 import { notices } from './notices.svelte.ts'
-import { patiently } from './patiently.ts'
+import { patiently } from '../venue/patiently.ts'
 import { changed } from './pulse.svelte.ts'
 import { SLIP } from './quotes.ts'
 

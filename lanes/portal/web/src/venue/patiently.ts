@@ -1,4 +1,4 @@
-import { VenueError } from '../venue/rest.ts'
+import { VenueError } from './rest.ts'
 
 // patiently sends a request again that the venue rejects because of its rate, after the time that
 // the rejection names.

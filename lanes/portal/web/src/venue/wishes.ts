@@ -1,4 +1,4 @@
-import { VenueError } from '../venue/rest.ts'
+import { VenueError } from './rest.ts'
 
 // Wishes gives each request of the user an id. A request whose answer was lost keeps its id until it is
 // done, so that the same request, sent again, has no second effect: that a repeat is rejected, for its rate

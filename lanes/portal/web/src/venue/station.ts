@@ -1,5 +1,5 @@
-import { VenueClock } from '../venue/clock.ts'
-import { importSecret, type Credentials } from '../venue/sign.ts'
+import { VenueClock } from './clock.ts'
+import { importSecret, type Credentials } from './sign.ts'
 
 // Station is what the portal says about the venue: its addresses and environment.
 export interface Station {
