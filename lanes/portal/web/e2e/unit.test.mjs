@@ -35,7 +35,7 @@ test('the curl line signs the same bytes', async () => {
 })
 
 test('the page draws once per frame, and once a second where there are no frames', async (t) => {
-  const { changed, follow } = await load('desk/pulse.svelte.ts')
+  const { changed, follow } = await load('store/pulse.svelte.ts')
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const real = globalThis.requestAnimationFrame
   t.after(() => (globalThis.requestAnimationFrame = real))
@@ -62,7 +62,7 @@ test('a shortage of cash is exact to the pip', async () => {
 })
 
 test('a list combines a REST page with later socket messages', async () => {
-  const { Ledgered, keyed } = await load('desk/ledgered.ts')
+  const { Ledgered, keyed } = await load('store/ledgered.ts')
   const row = (seq, n = 0) => ({ seq: String(seq), n })
   const l = new Ledgered(4)
   assert.ok(l.live(row(9)))
@@ -77,8 +77,8 @@ test('a list combines a REST page with later socket messages', async () => {
 
 test('the ladder shows every price of the grid, totals, and own orders with their place', async () => {
   const { ladder } = await load('desk/ladder.ts')
-  const { Book } = await load('desk/books.ts')
-  const { Queue } = await load('desk/queue.ts')
+  const { Book } = await load('store/books.ts')
+  const { Queue } = await load('store/queue.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[400, 5], [390, 7]], no: [[9500, 3]] })
   const mine = { order_id: '1', market_id: 1, generation: 2, side: 'sell', outcome: 'no', tick: 9600, remaining_qty: 2 }
   const queue = new Queue()
@@ -97,7 +97,7 @@ test('the ladder shows every price of the grid, totals, and own orders with thei
 })
 
 test('the chance of YES is what others quote: the middle, a bound, or nothing', async () => {
-  const { Book } = await load('desk/books.ts')
+  const { Book } = await load('store/books.ts')
   const { percent } = await load('desk/format.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[5200, 3], [5000, 1]], no: [[4600, 3]] })
   const own = (side, outcome, tick, qty) => ({ market_id: 1, generation: 2, side, outcome, tick, remaining_qty: qty })
@@ -114,8 +114,8 @@ test('the chance of YES is what others quote: the middle, a bound, or nothing', 
 })
 
 test('the place in the queue is read again after its level changes, and never grows', async () => {
-  const { level, Queue } = await load('desk/queue.ts')
-  const { Book } = await load('desk/books.ts')
+  const { level, Queue } = await load('store/queue.ts')
+  const { Book } = await load('store/books.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[4000, 30]], no: [[6100, 9]] })
   const change = (outcome, tick, qty) => book.apply({ market_id: 1, generation: 2, changes: [{ outcome, tick, qty }] })
   const a = { order_id: 'a', market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 4000, remaining_qty: 10 }
@@ -225,7 +225,7 @@ test('index prices are truncated, and a settlement looks different from its stri
 })
 
 test('the mean of a window carries a price over missing seconds, for up to five', async () => {
-  const { Prices } = await load('desk/prices.ts')
+  const { Prices } = await load('store/prices.ts')
   const p = new Prices()
   const tick = (sec, price) => p.tick({ feed: 0, price: String(price * 1e8), ts: `${sec}000000000`, fresh_source_count: 1 })
   assert.equal(p.mean(100, 110), undefined)
@@ -240,8 +240,8 @@ test('the mean of a window carries a price over missing seconds, for up to five'
 })
 
 test('histories read over REST continue without a seam into what the socket delivers', async () => {
-  const { Prices } = await load('desk/prices.ts')
-  const { Chances } = await load('desk/chances.ts')
+  const { Prices } = await load('store/prices.ts')
+  const { Chances } = await load('store/chances.ts')
   const row = (sec, price) => ({ ts: `${sec}000000000`, close: String(price), sources: 1 })
   const p = new Prices()
   p.tick({ feed: 0, price: '50', ts: '105000000000', fresh_source_count: 3 })
@@ -350,7 +350,7 @@ test('a price typed for one round is cleared in the next, a proposed one is not 
 test('terms of market orders and of amounts follow the book, the cash and the fee', async () => {
   const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('desk/quotes.ts')
   const { cents } = await load('desk/format.ts')
-  const { Book } = await load('desk/books.ts')
+  const { Book } = await load('store/books.ts')
   assert.equal(feeOf(250, 10, 5000), 625)
   assert.equal(feeOf(250, 1, 5001), 63) // 62.49… rounded up
   assert.equal(feeOf(10000, 1_000_000, 5000), 2_500_000_000)
@@ -413,7 +413,7 @@ test('the curve ends with the profit, and the CSV has money in dollars', async (
 })
 
 test('a series without a round waits for the next period', async () => {
-  const { allSeries, wait } = await load('desk/series.ts')
+  const { allSeries, wait } = await load('store/series.ts')
   const [minute, five] = allSeries
   assert.equal(wait(minute, 61_000), 59_000)
   assert.equal(wait(five, 240_000), 0) // a late opening, any moment
@@ -636,7 +636,7 @@ test('lists of the account that could not be read are not known to be empty, and
   globalThis.navigator = { onLine: false }
   globalThis.document = { visibilityState: 'visible' }
   try {
-    const { Desk } = await load('desk/desk.ts')
+    const { Desk } = await load('store/desk.ts')
     const { VenueClock } = await load('venue/clock.ts')
     const desk = new Desk({ api: '', ws: '' }, {}, new VenueClock())
     let seq = '9'
@@ -743,7 +743,7 @@ test('a dead-man switch that is turned off stays off, whatever arrives after it'
 })
 
 test('the later state of a round counts, wherever it comes from', async () => {
-  const { Rounds } = await load('desk/rounds.ts')
+  const { Rounds } = await load('store/rounds.ts')
   const rounds = new Rounds()
   const r = { market_id: 1, generation: 2, round_number: '7', category: 1, status: 'trading', paused: false }
   assert.equal(rounds.put(r, '10'), true)

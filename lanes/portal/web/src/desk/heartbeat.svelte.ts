@@ -1,6 +1,6 @@
 import BeatWorker from '../venue/beat.worker.ts?worker'
 import { VenueError } from '../venue/rest.ts'
-import type { Desk } from './desk.ts'
+import type { Desk } from '../store/desk.ts'
 import { arm, disarm } from './trade.ts'
 
 // Heartbeat re-arms the dead-man switch three times per timeout while the page is open.

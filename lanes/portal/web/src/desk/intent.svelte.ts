@@ -1,6 +1,6 @@
 import { VenueError } from '../venue/rest.ts'
 import type { Order, PlaceOrder, Placed } from '../venue/wire.ts'
-import type { Desk } from './desk.ts'
+import type { Desk } from '../store/desk.ts'
 import { type Fate, placed, recovered } from './fate.ts'
 import { retryAfter } from '../venue/patiently.ts'
 import { place } from './trade.ts'

@@ -1,6 +1,6 @@
 import type { Level, Order, OutcomeName } from '../venue/wire.ts'
-import type { Book } from './books.ts'
-import type { Queue } from './queue.ts'
+import type { Book } from '../store/books.ts'
+import type { Queue } from '../store/queue.ts'
 
 // Rung is one price of the ladder, in ticks of the outcome shown: the quantity that rests
 // there, the total from the best price to this one, and the user's orders with their quantity.

@@ -1,6 +1,6 @@
 import { type Agent, type Mandate, ms, type U64 } from '../venue/wire.ts'
 import { cents, dollars, grouped } from './format.ts'
-import { seriesOf } from './series.ts'
+import { seriesOf } from '../store/series.ts'
 
 // Bounds are the terms of a new agent as the owner types them: dollars, cents of price and
 // hours. null sets no bound.

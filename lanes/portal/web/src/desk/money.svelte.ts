@@ -1,5 +1,5 @@
 import type { LedgerRow, RoundResult } from '../venue/wire.ts'
-import type { Desk } from './desk.ts'
+import type { Desk } from '../store/desk.ts'
 import { patiently } from '../venue/patiently.ts'
 
 const SHOWN = 200 // rows of the ledger on the page

@@ -1,5 +1,5 @@
-import type { Rounds } from './rounds.ts'
-import { seriesOf } from './series.ts'
+import type { Rounds } from '../store/rounds.ts'
+import { seriesOf } from '../store/series.ts'
 import type { Round } from '../venue/wire.ts'
 
 // Names of market slots: the series of their round.

@@ -1,6 +1,6 @@
 import { VenueError } from '../venue/rest.ts'
 import type { PlaceOrder, Preview, U64 } from '../venue/wire.ts'
-import type { Desk } from './desk.ts'
+import type { Desk } from '../store/desk.ts'
 import { preview } from './trade.ts'
 
 const PAUSE_MS = 120

@@ -1,5 +1,5 @@
 import type { OutcomeName, Side } from '../venue/wire.ts'
-import type { Book } from './books.ts'
+import type { Book } from '../store/books.ts'
 
 // Arithmetic of prices and fees (docs/rules/money.md#fees), in pips.
 

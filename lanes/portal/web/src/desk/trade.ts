@@ -1,11 +1,11 @@
 import type { Action } from '../venue/rest.ts'
 import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview, Round, U64 } from '../venue/wire.ts'
-import type { Desk } from './desk.ts'
+import type { Desk } from '../store/desk.ts'
 import type { Fate } from './fate.ts'
 import { cents } from './format.ts'
 import { notices } from './notices.svelte.ts'
 import { patiently } from '../venue/patiently.ts'
-import { changed } from './pulse.svelte.ts'
+import { changed } from '../store/pulse.svelte.ts'
 import { SLIP } from './quotes.ts'
 
 // The user's actions. Each is stored as the last action of the desk, to be copied.

@@ -1,4 +1,4 @@
-import type { Desk } from './desk.ts'
+import type { Desk } from '../store/desk.ts'
 import { Intent } from './intent.svelte.ts'
 import { errorOf } from './plain.ts'
 import type { Sends } from './trade.ts'
