@@ -56,7 +56,7 @@ test('the page draws once per frame, and once a second where there are no frames
 })
 
 test('a shortage of cash is exact to the pip', async () => {
-  const { errorOf } = await load('desk/plain.ts')
+  const { errorOf } = await load('shared/plain.ts')
   const { VenueError } = await load('venue/rest.ts')
   assert.equal(errorOf(new VenueError(403, 'insufficient_balance'), { need: 101_301, cash: 101_300, held: 0 }), 'This needs $10.1301 with its fee. You have $10.13 free.')
 })
@@ -98,7 +98,7 @@ test('the ladder shows every price of the grid, totals, and own orders with thei
 
 test('the chance of YES is what others quote: the middle, a bound, or nothing', async () => {
   const { Book } = await load('store/books.ts')
-  const { percent } = await load('desk/format.ts')
+  const { percent } = await load('shared/format.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[5200, 3], [5000, 1]], no: [[4600, 3]] })
   const own = (side, outcome, tick, qty) => ({ market_id: 1, generation: 2, side, outcome, tick, remaining_qty: qty })
   assert.deepEqual(book.chance([]), { value: 53, bound: '' })
@@ -208,7 +208,7 @@ test('the labels of windows never overlap', async () => {
 })
 
 test('index prices are truncated, and a settlement looks different from its strike', async () => {
-  const { axis, coordinate, distance, price, telling } = await load('desk/format.ts')
+  const { axis, coordinate, distance, price, telling } = await load('shared/format.ts')
   for (const [at, decimals, want] of [
     ['6499999999999', 2, '64,999.99'], // rounded it would look like a strike of 65000
     ['6500010000000', 2, '65,000.10'], ['6500010999999', 2, '65,000.10'], ['7800399999', 3, '78.003'], ['1', 2, '0.00'], ['1', 8, '0.00000001'],
@@ -349,7 +349,7 @@ test('a price typed for one round is cleared in the next, a proposed one is not 
 
 test('terms of market orders and of amounts follow the book, the cash and the fee', async () => {
   const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('desk/quotes.ts')
-  const { cents } = await load('desk/format.ts')
+  const { cents } = await load('shared/format.ts')
   const { Book } = await load('store/books.ts')
   assert.equal(feeOf(250, 10, 5000), 625)
   assert.equal(feeOf(250, 1, 5001), 63) // 62.49… rounded up
@@ -563,7 +563,7 @@ test('an order is not asked for again with a key that was revoked', async () => 
 test('an undo puts back only what the cancel took', async () => {
   const { VenueError } = await load('venue/rest.ts')
   const { cancelWithUndo } = await load('desk/trade.ts')
-  const { notices } = await load('desk/notices.svelte.ts')
+  const { notices } = await load('shared/notices.svelte.ts')
   const { workOf } = await load('desk/work.svelte.ts')
   const order = (id) => ({ order_id: id, market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 4000, qty: 10, tif: 'gtc', flags: 0, group_id: 0, status: 'partially_filled', filled_qty: 1, remaining_qty: 6 })
   const ended = (id, seq, status, filled_qty) => ({ ...order(id), status, filled_qty, remaining_qty: 0, last_update_seq: seq })
@@ -588,7 +588,7 @@ test('an undo puts back only what the cancel took', async () => {
 test('the orders of a later round in the slot are none of the round that is shown', async () => {
   const { VenueError } = await load('venue/rest.ts')
   const { cancelWithUndo } = await load('desk/trade.ts')
-  const { notices } = await load('desk/notices.svelte.ts')
+  const { notices } = await load('shared/notices.svelte.ts')
   const { desk, sent } = deskOf(VenueError, [{ seq: '90' }])
   desk.account.open.set('a', { order_id: 'a', market_id: 1, generation: 3 })
   const told = []
@@ -671,7 +671,7 @@ test('lists of the account that could not be read are not known to be empty, and
 })
 
 test('the table of errors is read again after it could not be', async () => {
-  const { notices } = await load('desk/notices.svelte.ts')
+  const { notices } = await load('shared/notices.svelte.ts')
   const real = globalThis.fetch
   const answers = [new TypeError('lost'), '<html>', '{"errors":[{"code":"shed","means":"Overloaded."}]}']
   globalThis.fetch = async () => {
@@ -698,7 +698,7 @@ test('a fill is told where the page cannot make a notification', async () => {
     }
   }
   try {
-    const { alerts } = await load('desk/alerts.svelte.ts')
+    const { alerts } = await load('shared/alerts.svelte.ts')
     alerts.tell('fill', 'Bought 5 YES')
   } finally {
     for (const name of ['localStorage', 'document', 'Notification']) delete globalThis[name]

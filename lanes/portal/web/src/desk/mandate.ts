@@ -1,5 +1,5 @@
 import { type Agent, type Mandate, ms, type U64 } from '../venue/wire.ts'
-import { cents, dollars, grouped } from './format.ts'
+import { cents, dollars, grouped } from '../shared/format.ts'
 import { seriesOf } from '../store/series.ts'
 
 // Bounds are the terms of a new agent as the owner types them: dollars, cents of price and

@@ -1,5 +1,5 @@
 // Text and numbers as operators read them.
-import { dollars, fine, grouped, MINUS } from '../desk/format.ts'
+import { dollars, fine, grouped, MINUS } from '../shared/format.ts'
 import type { U64 } from '../venue/wire.ts'
 
 // Characters that change the order or the look of the text around them. The venue refuses them,

@@ -3,7 +3,7 @@ import {
   type PrimitivePaneViewZOrder, type SeriesAttachedParameter, type Time, type UTCTimestamp, createChart, LineSeries, LineStyle,
 } from 'lightweight-charts'
 import type { CanvasRenderingTarget2D } from 'fancy-canvas'
-import { axis, percent } from '../desk/format.ts'
+import { axis, percent } from '../shared/format.ts'
 import { fitted } from '../desk/labels.ts'
 
 // Shared parts of the two charts: the theme, a time scale with a place for every second,
