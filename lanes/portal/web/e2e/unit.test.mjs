@@ -144,7 +144,7 @@ test('the place in the queue is read again after its level changes, and never gr
 
 test('an order is decreased where only its quantity falls, and else replaced', async () => {
   const { Amendment } = await load('desk/amendment.svelte.ts')
-  const { insteadOf } = await load('desk/trade.ts')
+  const { insteadOf } = await load('ticket/trade.ts')
   const o = { order_id: '5', market_id: 1, generation: 2, side: 'buy', outcome: 'no', tick: 4000, remaining_qty: 10, tif: 'gtc', flags: 0b0101, group_id: 3 }
   const a = new Amendment()
   a.begin(o)
@@ -170,7 +170,7 @@ test('an order is decreased where only its quantity falls, and else replaced', a
 })
 
 test('what became of an order is told with its place in the queue', async () => {
-  const { placed } = await load('desk/fate.ts')
+  const { placed } = await load('ticket/fate.ts')
   const o = { side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }
   const p = { order_id: '1', status: 'resting', filled_qty: 0, resting_qty: 10, fills: [] }
   assert.equal(placed(o, { ...p, queue_ahead: 1200 }).text, '10 YES to buy rest in the book at 40.0¢, behind 1,200.')
@@ -179,7 +179,7 @@ test('what became of an order is told with its place in the queue', async () => 
 })
 
 test('the history says in sentences how an order ended', async () => {
-  const { ended, recovered } = await load('desk/fate.ts')
+  const { ended, recovered } = await load('ticket/fate.ts')
   assert.equal(ended({ status: 'executed', reason: '' }), 'executed')
   assert.equal(ended({ status: 'canceled', reason: 'user_cancel' }), 'canceled: by you')
   assert.equal(ended({ status: 'rejected', reason: 'bad_qty' }), 'rejected: The quantity must be a whole number from 1 to 1,000,000.')
@@ -274,7 +274,7 @@ test('a result is computed again to the pip, and rounds down', async () => {
 })
 
 test('the ticket produces valid orders', async () => {
-  const { Draft, onGrid } = await load('desk/draft.svelte.ts')
+  const { Draft, onGrid } = await load('ticket/draft.svelte.ts')
   for (const [cents, fine] of [[1, true], [0.9, false], [3.9, true], [3.95, false], [4, true], [4.1, false], [96, true], [96.1, true], [99.9, true], [100, false], [null, false]]) assert.equal(onGrid(cents), fine, String(cents))
   const round = { market_id: 3, generation: 7 }
   const terms = { qty: 10, worst: 0, cap: 0 }
@@ -297,7 +297,7 @@ test('the ticket produces valid orders', async () => {
 })
 
 test('a price typed for one round is cleared in the next, a proposed one is not missed', async () => {
-  const { Draft } = await load('desk/draft.svelte.ts')
+  const { Draft } = await load('ticket/draft.svelte.ts')
   const d = new Draft()
   assert.equal(d.entered(1, '1'), false)
   assert.equal(d.propose(47), true)
@@ -348,7 +348,7 @@ test('a price typed for one round is cleared in the next, a proposed one is not 
 })
 
 test('terms of market orders and of amounts follow the book, the cash and the fee', async () => {
-  const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('desk/quotes.ts')
+  const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('ticket/quotes.ts')
   const { cents } = await load('shared/format.ts')
   const { Book } = await load('store/books.ts')
   assert.equal(feeOf(250, 10, 5000), 625)
@@ -481,8 +481,8 @@ function deskOf(VenueError, answers) {
 
 test('a close is tried again after a rate limit and after a lost answer, and sells once', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeLimit, closeOut } = await load('desk/trade.ts')
-  const { workOf } = await load('desk/work.svelte.ts')
+  const { closeLimit, closeOut } = await load('ticket/trade.ts')
+  const { workOf } = await load('ticket/work.svelte.ts')
   const sold = { status: 'executed', filled_qty: 6, resting_qty: 0, fills: [{ qty: 6, tick_yes: 5000 }] }
   const { desk, sent } = deskOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
   desk.books.set(1, { generation: 2, best: () => 5000 })
@@ -501,8 +501,8 @@ test('a close is tried again after a rate limit and after a lost answer, and sel
 
 test('a close says what it could not sell', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeLimit, closeOut } = await load('desk/trade.ts')
-  const { workOf } = await load('desk/work.svelte.ts')
+  const { closeLimit, closeOut } = await load('ticket/trade.ts')
+  const { workOf } = await load('ticket/work.svelte.ts')
   const part = { status: 'canceled', reason: 'no_liquidity', filled_qty: 2, resting_qty: 0, fills: [{ qty: 2, tick_yes: 5000 }] }
   const { desk } = deskOf(VenueError, [part])
   desk.books.set(1, { generation: 2, best: (outcome) => (outcome === 'yes' ? 5000 : 0) })
@@ -516,7 +516,7 @@ test('a close says what it could not sell', async () => {
 // If it is late, every look at the clock is ten seconds after the one before.
 async function settled(answers, late = false) {
   const { VenueError } = await load('venue/rest.ts')
-  const { Intent } = await load('desk/intent.svelte.ts')
+  const { Intent } = await load('ticket/intent.svelte.ts')
   const { desk, sent } = deskOf(VenueError, answers)
   const intent = new Intent(desk)
   const real = performance.now
@@ -562,9 +562,9 @@ test('an order is not asked for again with a key that was revoked', async () => 
 
 test('an undo puts back only what the cancel took', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { cancelWithUndo } = await load('desk/trade.ts')
+  const { cancelWithUndo } = await load('ticket/trade.ts')
   const { notices } = await load('shared/notices.svelte.ts')
-  const { workOf } = await load('desk/work.svelte.ts')
+  const { workOf } = await load('ticket/work.svelte.ts')
   const order = (id) => ({ order_id: id, market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 4000, qty: 10, tif: 'gtc', flags: 0, group_id: 0, status: 'partially_filled', filled_qty: 1, remaining_qty: 6 })
   const ended = (id, seq, status, filled_qty) => ({ ...order(id), status, filled_qty, remaining_qty: 0, last_update_seq: seq })
   const rests = { status: 'resting', filled_qty: 0, resting_qty: 4, fills: [] }
@@ -587,7 +587,7 @@ test('an undo puts back only what the cancel took', async () => {
 
 test('the orders of a later round in the slot are none of the round that is shown', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { cancelWithUndo } = await load('desk/trade.ts')
+  const { cancelWithUndo } = await load('ticket/trade.ts')
   const { notices } = await load('shared/notices.svelte.ts')
   const { desk, sent } = deskOf(VenueError, [{ seq: '90' }])
   desk.account.open.set('a', { order_id: 'a', market_id: 1, generation: 3 })
@@ -711,7 +711,7 @@ test('a dead-man switch that is turned off stays off, whatever arrives after it'
   }
   try {
     const { VenueError } = await load('venue/rest.ts')
-    const { Heartbeat } = await load('desk/heartbeat.svelte.ts')
+    const { Heartbeat } = await load('ticket/heartbeat.svelte.ts')
     const sent = []
     const answers = []
     const desk = { rest: { call: (method) => new Promise((resolve, reject) => (sent.push(method), answers.push({ resolve, reject }))) } }

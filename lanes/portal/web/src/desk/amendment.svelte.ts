@@ -1,5 +1,5 @@
 import type { Order } from '../venue/wire.ts'
-import { onGrid, pips } from './draft.svelte.ts'
+import { onGrid, pips } from '../ticket/draft.svelte.ts'
 import { next } from './ladder.ts'
 
 // Amendment is the order that is being changed in place, with what the user types. Prices are in

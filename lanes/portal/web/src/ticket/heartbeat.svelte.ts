@@ -1,4 +1,4 @@
-import BeatWorker from '../venue/beat.worker.ts?worker'
+import BeatWorker from './beat.worker.ts?worker'
 import { VenueError } from '../venue/rest.ts'
 import type { Desk } from '../store/desk.ts'
 import { arm, disarm } from './trade.ts'
