@@ -76,7 +76,7 @@ test('a list combines a REST page with later socket messages', async () => {
 })
 
 test('the ladder shows every price of the grid, totals, and own orders with their place', async () => {
-  const { ladder } = await load('desk/ladder.ts')
+  const { ladder } = await load('book/ladder.ts')
   const { Book } = await load('store/books.ts')
   const { Queue } = await load('store/queue.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[400, 5], [390, 7]], no: [[9500, 3]] })

@@ -1,6 +1,6 @@
 import type { Order } from '../venue/wire.ts'
 import { onGrid, pips } from '../ticket/draft.svelte.ts'
-import { next } from './ladder.ts'
+import { next } from '../book/ladder.ts'
 
 // Amendment is the order that is being changed in place, with what the user types. Prices are in
 // cents. What fills meanwhile comes off the new quantity, so that a change never buys more than

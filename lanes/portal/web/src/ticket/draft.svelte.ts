@@ -1,5 +1,5 @@
 import type { OutcomeName, PlaceOrder, Round, Side, U64 } from '../venue/wire.ts'
-import { next } from '../desk/ladder.ts'
+import { next } from '../book/ladder.ts'
 import { SLIP, type Terms, type Wish } from './quotes.ts'
 import { freshId } from './trade.ts'
 
