@@ -189,7 +189,7 @@ test('the history says in sentences how an order ended', async () => {
 })
 
 test('the labels of windows never overlap', async () => {
-  const { fitted } = await load('desk/labels.ts')
+  const { fitted } = await load('chart/labels.ts')
   const width = (l) => l.length * 6
   const at = (step) => [1, 2, 3, 4].map((i) => ({ end: i * step, labels: i < 4 ? ['YES 65,000.10', 'YES'] : ['settles on the mean of 15 s', 'mean of 15 s'] }))
   assert.deepEqual(fitted(at(200), width), ['YES 65,000.10', 'YES 65,000.10', 'YES 65,000.10', 'settles on the mean of 15 s'])

@@ -4,7 +4,7 @@ import {
 } from 'lightweight-charts'
 import type { CanvasRenderingTarget2D } from 'fancy-canvas'
 import { axis, percent } from '../shared/format.ts'
-import { fitted } from '../desk/labels.ts'
+import { fitted } from './labels.ts'
 
 // Shared parts of the two charts: the theme, a time scale with a place for every second,
 // and shaded stretches of time.
