@@ -260,7 +260,7 @@ test('histories read over REST continue without a seam into what the socket deli
 })
 
 test('a result is computed again to the pip, and rounds down', async () => {
-  const { prove } = await load('desk/evidence.ts')
+  const { prove } = await load('market/evidence.ts')
   const tick = (sec, price) => ({ ts: `${sec}000000000`, price: String(price), counted_secs: 0, sources: [] })
   const e = { strike: '6500000000000', boundary_ts: '110000000000', twap_window_secs: 3, covered_secs: 3, required_secs: 3, weighted_sum: '19500000000002', twap: '6500000000000', settle_price: '6500000000000', by_operator: false, winner: 'no', status: 'settled',
     ticks: [tick(109, 6500000000001), tick(108, 6500000000001), tick(107, 6500000000000)] }
