@@ -143,7 +143,7 @@ test('the place in the queue is read again after its level changes, and never gr
 })
 
 test('an order is decreased where only its quantity falls, and else replaced', async () => {
-  const { Amendment } = await load('desk/amendment.svelte.ts')
+  const { Amendment } = await load('portfolio/amendment.svelte.ts')
   const { insteadOf } = await load('ticket/trade.ts')
   const o = { order_id: '5', market_id: 1, generation: 2, side: 'buy', outcome: 'no', tick: 4000, remaining_qty: 10, tif: 'gtc', flags: 0b0101, group_id: 3 }
   const a = new Amendment()
@@ -400,7 +400,7 @@ test('new bounds keep what they do not name', async () => {
 })
 
 test('the curve ends with the profit, and the CSV has money in dollars', async () => {
-  const { csvOf, curve } = await load('desk/money.svelte.ts')
+  const { csvOf, curve } = await load('portfolio/money.svelte.ts')
   assert.deepEqual(curve([{ profit: null }, { profit: '-30' }, { profit: '50' }], 20, 5), [0, 50, 20, 25])
   const row = { n: '2', ts: '1700000000123456789', kind: 'fill', amount: '-12345', balance_after: '99', category: 1, round_number: '7', order_id: '5' }
   const deposit = { n: '1', ts: row.ts, kind: 'deposit', amount: '100', balance_after: '100', ref: 'a,"b"' }
