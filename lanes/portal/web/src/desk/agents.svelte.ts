@@ -2,7 +2,7 @@ import type { VenueClock } from '../venue/clock.ts'
 import type { Owner } from '../venue/owner.ts'
 import { VenueError } from '../venue/rest.ts'
 import { after, type Activity, type Agent, type AgentMandate, type Mandate, type NewKey, type U64 } from '../venue/wire.ts'
-import { session } from './owner.svelte.ts'
+import { session } from '../account/owner.svelte.ts'
 import { Wishes } from '../venue/wishes.ts'
 
 const READ_EVERY_MS = 2000
