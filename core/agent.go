@@ -63,7 +63,7 @@ func (a *Agent) State(suspended bool, ts int64) AgentState {
 //	tools/mandate.go               the order that passes it, if there is one
 //	cmd/dx/agent/mandate.go        its flag, which TestRemoveBound sets too
 //	docs/rules/agent-accounts.md   its row
-//	desk/mandate.ts, venue/wire.ts its field and words on the screen; npm run build writes lanes/portal/web/dist
+//	agents/mandate.ts, venue/wire.ts its field and words on the screen; npm run build writes lanes/portal/web/dist
 //
 // One in money is in cmd/dx/cli/output.go, and in shared/plain.ts unless its name has cost or loss; any other
 // one in lanes/mcp/mandate_hints.go. One without a limit is in schemas/errors.go. One with headroom is in

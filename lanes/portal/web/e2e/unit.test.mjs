@@ -377,7 +377,7 @@ test('terms of market orders and of amounts follow the book, the cash and the fe
 })
 
 test('presets are valid mandates in pips', async () => {
-  const { mandateFault, mandateOf, presets } = await load('desk/mandate.ts')
+  const { mandateFault, mandateOf, presets } = await load('agents/mandate.ts')
   const now = 1_700_000_000_000.5
   const want = {
     careful: { expires_ts: '1700086400001000000', price_collar: 300, max_order_cost: '20000', max_open_cost: '100000', max_daily_loss: '100000' },
@@ -392,7 +392,7 @@ test('presets are valid mandates in pips', async () => {
 })
 
 test('new bounds keep what they do not name', async () => {
-  const { boundsOf, changed } = await load('desk/mandate.ts')
+  const { boundsOf, changed } = await load('agents/mandate.ts')
   const m = { categories: [1], max_order_cost: '20000', max_open_cost: '50000', price_collar: 300, expires_ts: '9000000000' }
   assert.deepEqual(boundsOf(m), { orderCost: 2, openCost: 5, dailyLoss: null, collar: 3, hours: null })
   assert.deepEqual(changed(m, boundsOf(m), 0), m)
@@ -421,7 +421,7 @@ test('a series without a round waits for the next period', async () => {
 })
 
 test('the bounds of an agent in short', async () => {
-  const { terms } = await load('desk/mandate.ts')
+  const { terms } = await load('agents/mandate.ts')
   const all = {
     expires_ts: '7200000000000', reduce_only: true, categories: [1, 9], price_collar: 250, max_order_qty: 1500, max_market_cost: '70000', max_order_cost: '20000',
     max_open_orders: 1, max_orders_per_day: 2, max_open_cost: '3', max_daily_loss: '4', // these are gauges
@@ -432,7 +432,7 @@ test('the bounds of an agent in short', async () => {
 })
 
 test('a bad mandate is found before it is sent, with its field', async () => {
-  const { agentFault, mandateFault, mandateOf, presets } = await load('desk/mandate.ts')
+  const { agentFault, mandateFault, mandateOf, presets } = await load('agents/mandate.ts')
   const now = 1000
   for (const good of [
     {}, { reduce_only: false }, { max_order_cost: '0' }, { max_order_cost: '18446744073709551615' }, { price_collar: 0 }, { price_collar: 9998 },
@@ -455,7 +455,7 @@ test('a bad mandate is found before it is sent, with its field', async () => {
 })
 
 test('gauges show the bounds of an account that are set', async () => {
-  const { gauges } = await load('desk/mandate.ts')
+  const { gauges } = await load('agents/mandate.ts')
   const agent = { usage: { open_cost: '30000', loss_today: '5000', orders_today: 7, open_orders: 2 } }
   assert.deepEqual(gauges(agent, { max_order_cost: '1' }), [])
   assert.deepEqual(
@@ -615,7 +615,7 @@ test('new bounds name the rev that they were made from', async () => {
     return stale ? { ok: false, status: 409, json: async () => ({ error: { code: 'stale_mandate' } }) } : { ok: true, status: 200, json: async () => answer }
   }
   try {
-    const { Agents } = await load('desk/agents.svelte.ts')
+    const { Agents } = await load('agents/agents.svelte.ts')
     const agents = new Agents({ now: () => 0 })
     await agents.signIn('t')
     const began = agents.mandates.get(7)

@@ -1,6 +1,6 @@
 import type { VenueError } from '../venue/rest.ts'
 import { cents, fine, words } from './format.ts'
-import { refusal } from '../desk/mandate.ts'
+import { refusal } from '../agents/mandate.ts'
 
 // Plain words for what the venue says. The exact code is one click away, behind each message.
 
