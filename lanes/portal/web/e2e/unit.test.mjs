@@ -464,9 +464,9 @@ test('gauges show the bounds of an account that are set', async () => {
   )
 })
 
-// deskOf is a desk whose venue answers by answers, one after the other: an error to throw, or a
+// storeOf is a store whose venue answers by answers, one after the other: an error to throw, or a
 // response. It keeps the requests.
-function deskOf(VenueError, answers) {
+function storeOf(VenueError, answers) {
   const sent = []
   const limited = () => new VenueError(429, 'rate_limited', { error: { code: 'rate_limited', details: { retry_after_ms: '2' } } })
   const call = async (method, target, body) => {
@@ -476,7 +476,7 @@ function deskOf(VenueError, answers) {
     if (answer instanceof Error) throw answer
     return answer
   }
-  return { sent, desk: { rest: { call, get: (target) => call('GET', target) }, queue: { learn() {} }, books: new Map(), account: { open: new Map(), cash: 0 } } }
+  return { sent, store: { rest: { call, get: (target) => call('GET', target) }, queue: { learn() {} }, books: new Map(), account: { open: new Map(), cash: 0 } } }
 }
 
 test('a close is tried again after a rate limit and after a lost answer, and sells once', async () => {
@@ -484,11 +484,11 @@ test('a close is tried again after a rate limit and after a lost answer, and sel
   const { closeLimit, closeOut } = await load('ticket/trade.ts')
   const { workOf } = await load('ticket/work.svelte.ts')
   const sold = { status: 'executed', filled_qty: 6, resting_qty: 0, fills: [{ qty: 6, tick_yes: 5000 }] }
-  const { desk, sent } = deskOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
-  desk.books.set(1, { generation: 2, best: () => 5000 })
+  const { store, sent } = storeOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
+  store.books.set(1, { generation: 2, best: () => 5000 })
   const position = { market_id: 1, generation: 2, yes_qty: 10, yes_reserved: 0, no_qty: 4, no_reserved: 0 }
   const redeemed = []
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, position, (o) => closeLimit(desk, position, o), (pairs) => redeemed.push(pairs)), [])
+  assert.deepEqual(await closeOut(store, workOf(store).sends, position, (o) => closeLimit(store, position, o), (pairs) => redeemed.push(pairs)), [])
   assert.deepEqual(redeemed, [4])
   const redeems = sent.filter((r) => r.target.endsWith('/redeem'))
   assert.deepEqual(redeems.map((r) => r.qty), [4, 4], 'pairs are redeemed again after a rate limit')
@@ -504,12 +504,12 @@ test('a close says what it could not sell', async () => {
   const { closeLimit, closeOut } = await load('ticket/trade.ts')
   const { workOf } = await load('ticket/work.svelte.ts')
   const part = { status: 'canceled', reason: 'no_liquidity', filled_qty: 2, resting_qty: 0, fills: [{ qty: 2, tick_yes: 5000 }] }
-  const { desk } = deskOf(VenueError, [part])
-  desk.books.set(1, { generation: 2, best: (outcome) => (outcome === 'yes' ? 5000 : 0) })
+  const { store } = storeOf(VenueError, [part])
+  store.books.set(1, { generation: 2, best: (outcome) => (outcome === 'yes' ? 5000 : 0) })
   const held = { market_id: 1, generation: 2, yes_qty: 5, yes_reserved: 0, no_qty: 0, no_reserved: 0 }
-  const limit = (outcome) => closeLimit(desk, held, outcome)
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, held, limit), ['3 YES found no buyer at 48.0¢ or more'])
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
+  const limit = (outcome) => closeLimit(store, held, outcome)
+  assert.deepEqual(await closeOut(store, workOf(store).sends, held, limit), ['3 YES found no buyer at 48.0¢ or more'])
+  assert.deepEqual(await closeOut(store, workOf(store).sends, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
 })
 
 // settled sends an order to a venue that answers by answers, and returns what became of it with the requests.
@@ -517,8 +517,8 @@ test('a close says what it could not sell', async () => {
 async function settled(answers, late = false) {
   const { VenueError } = await load('venue/rest.ts')
   const { Intent } = await load('ticket/intent.svelte.ts')
-  const { desk, sent } = deskOf(VenueError, answers)
-  const intent = new Intent(desk)
+  const { store, sent } = storeOf(VenueError, answers)
+  const intent = new Intent(store)
   const real = performance.now
   let now = 0
   if (late) performance.now = () => (now += 10_000)
@@ -569,12 +569,12 @@ test('an undo puts back only what the cancel took', async () => {
   const ended = (id, seq, status, filled_qty) => ({ ...order(id), status, filled_qty, remaining_qty: 0, last_update_seq: seq })
   const rests = { status: 'resting', filled_qty: 0, resting_qty: 4, fills: [] }
   // Two of the first are filled before the cancel, the second is filled whole, and another cancel takes the third.
-  const { desk, sent } = deskOf(VenueError, [{ seq: '90' }, ended('a', '90', 'canceled', 3), ended('b', '88', 'executed', 7), ended('c', '89', 'canceled', 1), rests])
-  for (const id of ['a', 'b', 'c']) desk.account.open.set(id, order(id))
+  const { store, sent } = storeOf(VenueError, [{ seq: '90' }, ended('a', '90', 'canceled', 3), ended('b', '88', 'executed', 7), ended('c', '89', 'canceled', 1), rests])
+  for (const id of ['a', 'b', 'c']) store.account.open.set(id, order(id))
   const told = []
   notices.tell = (_tone, text, _more, _rule, act) => void told.push({ text, act })
   try {
-    await cancelWithUndo(desk, workOf(desk).sends, '', { market_id: 1, generation: 2 })
+    await cancelWithUndo(store, workOf(store).sends, '', { market_id: 1, generation: 2 })
     told[0].act.does()
     await eventually('the undo', () => told.length === 2, 5000, 1)
   } finally {
@@ -589,13 +589,13 @@ test('the orders of a later round in the slot are none of the round that is show
   const { VenueError } = await load('venue/rest.ts')
   const { cancelWithUndo } = await load('ticket/trade.ts')
   const { notices } = await load('shared/notices.svelte.ts')
-  const { desk, sent } = deskOf(VenueError, [{ seq: '90' }])
-  desk.account.open.set('a', { order_id: 'a', market_id: 1, generation: 3 })
+  const { store, sent } = storeOf(VenueError, [{ seq: '90' }])
+  store.account.open.set('a', { order_id: 'a', market_id: 1, generation: 3 })
   const told = []
   notices.tell = (_tone, text) => void told.push(text)
   try {
-    await cancelWithUndo(desk, undefined, ' in BTC 60 s', { market_id: 1, generation: 2 })
-    await cancelWithUndo(desk, undefined, '')
+    await cancelWithUndo(store, undefined, ' in BTC 60 s', { market_id: 1, generation: 2 })
+    await cancelWithUndo(store, undefined, '')
   } finally {
     delete notices.tell
   }
@@ -636,35 +636,35 @@ test('lists of the account that could not be read are not known to be empty, and
   globalThis.navigator = { onLine: false }
   globalThis.document = { visibilityState: 'visible' }
   try {
-    const { Desk } = await load('store/desk.ts')
+    const { TradingStore } = await load('store/store.ts')
     const { VenueClock } = await load('venue/clock.ts')
-    const desk = new Desk({ api: '', ws: '' }, {}, new VenueClock())
+    const store = new TradingStore({ api: '', ws: '' }, {}, new VenueClock())
     let seq = '9'
     let fails = true
-    desk.rest.get = async (target) => {
+    store.rest.get = async (target) => {
       if (fails) throw new TypeError('lost')
       return { fills: [], settlements: [], orders: [], markets: [], rows: [], server_time: '0', as_of_seq: seq }
     }
-    const snapshot = (as_of_seq) => desk.frame('user', { type: 'user_snapshot', seq: as_of_seq, msg: { as_of_seq, cash: '0', reserved: '0', positions: [], orders: [], deadman: {} } })
+    const snapshot = (as_of_seq) => store.frame('user', { type: 'user_snapshot', seq: as_of_seq, msg: { as_of_seq, cash: '0', reserved: '0', positions: [], orders: [], deadman: {} } })
     const passes = async () => {
       for (const does of timers) does()
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    desk.start()
+    store.start()
     navigator.onLine = true
-    desk.status = 'live'
+    store.status = 'live'
     snapshot('9')
     await passes()
-    assert.equal(desk.accountRead, false)
+    assert.equal(store.accountRead, false)
     fails = false
     await passes()
-    assert.equal(desk.accountRead, true)
+    assert.equal(store.accountRead, true)
     snapshot('12')
     await passes()
-    assert.equal(desk.accountRead, false, 'the pages are from before the snapshot')
+    assert.equal(store.accountRead, false, 'the pages are from before the snapshot')
     seq = '12'
     await passes()
-    assert.equal(desk.accountRead, true)
+    assert.equal(store.accountRead, true)
   } finally {
     for (const name of ['window', 'navigator', 'document']) delete globalThis[name]
   }
@@ -714,9 +714,9 @@ test('a dead-man switch that is turned off stays off, whatever arrives after it'
     const { Heartbeat } = await load('ticket/heartbeat.svelte.ts')
     const sent = []
     const answers = []
-    const desk = { rest: { call: (method) => new Promise((resolve, reject) => (sent.push(method), answers.push({ resolve, reject }))) } }
+    const store = { rest: { call: (method) => new Promise((resolve, reject) => (sent.push(method), answers.push({ resolve, reject }))) } }
     const failed = []
-    const heartbeat = new Heartbeat(desk, (e) => failed.push(e))
+    const heartbeat = new Heartbeat(store, (e) => failed.push(e))
     const started = heartbeat.start()
     const stopped = heartbeat.stop()
     answers[1].resolve() // the venue may have taken the disarm first

@@ -1,5 +1,5 @@
 import type { LedgerRow, RoundResult } from '../venue/wire.ts'
-import type { Desk } from '../store/desk.ts'
+import type { TradingStore } from '../store/store.ts'
 import { patiently } from '../venue/patiently.ts'
 
 const SHOWN = 200 // rows of the ledger on the page
@@ -14,19 +14,19 @@ export class Money {
   kinds = $state<string>('') // comma-separated; '' for all
   category = $state(0) // 0 for all
   saving = $state<number>() // rows read so far for the file; undefined while none is made
-  readonly #desk: Desk
+  readonly #store: TradingStore
   #reads = 0
   #ledgerOf = '' // the state of the account that the ledger shows
 
-  constructor(desk: Desk) {
-    this.#desk = desk
+  constructor(store: TradingStore) {
+    this.#store = store
   }
 
   // read reads the results of the rounds, and the ledger if the account has changed. A network
   // failure leaves what is shown; the screen says that the venue is not reachable.
   async read(): Promise<void> {
     const mine = ++this.#reads
-    const { account, pnl } = this.#desk
+    const { account, pnl } = this.#store
     const now = `${this.kinds}: ${account.cash} ${account.reserved} ${pnl?.realized} ${pnl?.fees} ${pnl?.deposits_net} ${pnl?.transfers_net}`
     try {
       const [every, rounds, ledger] = await Promise.all([
@@ -56,7 +56,7 @@ export class Money {
     const out: T[] = []
     let cursor = ''
     do {
-      const page = await patiently(() => this.#desk.rest.get<Record<string, T[]> & { cursor: string }>(cursor ? `${target}&cursor=${cursor}` : target))
+      const page = await patiently(() => this.#store.rest.get<Record<string, T[]> & { cursor: string }>(cursor ? `${target}&cursor=${cursor}` : target))
       out.push(...page[field]!)
       cursor = page.cursor
       read(out.length)

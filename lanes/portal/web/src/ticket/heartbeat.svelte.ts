@@ -1,6 +1,6 @@
 import BeatWorker from './beat.worker.ts?worker'
 import { VenueError } from '../venue/rest.ts'
-import type { Desk } from '../store/desk.ts'
+import type { TradingStore } from '../store/store.ts'
 import { arm, disarm } from './trade.ts'
 
 // Heartbeat re-arms the dead-man switch three times per timeout while the page is open.
@@ -8,13 +8,13 @@ import { arm, disarm } from './trade.ts'
 export class Heartbeat {
   on = $state(false)
   seconds = $state(10)
-  readonly #desk: Desk
+  readonly #store: TradingStore
   readonly #worker = new BeatWorker()
   readonly #failed: (why: unknown) => void
   #missed = false
 
-  constructor(desk: Desk, failed: (why: unknown) => void) {
-    this.#desk = desk
+  constructor(store: TradingStore, failed: (why: unknown) => void) {
+    this.#store = store
     this.#failed = failed
     this.#worker.onmessage = () => void this.#beat(false)
   }
@@ -32,7 +32,7 @@ export class Heartbeat {
 
   async #disarm(): Promise<void> {
     try {
-      await disarm(this.#desk)
+      await disarm(this.#store)
     } catch (e) {
       this.#failed(e)
     }
@@ -58,7 +58,7 @@ export class Heartbeat {
   async #beat(byHand: boolean): Promise<void> {
     if (!this.on) return
     try {
-      await arm(this.#desk, this.seconds * 1000, byHand)
+      await arm(this.#store, this.seconds * 1000, byHand)
       this.#missed = false
     } catch (e) {
       if (byHand) this.#still()

@@ -1,6 +1,6 @@
 import { VenueError } from '../venue/rest.ts'
 import type { Order, PlaceOrder, Placed } from '../venue/wire.ts'
-import type { Desk } from '../store/desk.ts'
+import type { TradingStore } from '../store/store.ts'
 import { type Fate, placed, recovered } from './fate.ts'
 import { retryAfter } from '../venue/patiently.ts'
 import { place } from './trade.ts'
@@ -9,7 +9,7 @@ import { place } from './trade.ts'
 // to replace is gone.
 const ARRIVED = new Set(['duplicate_client_order_id', 'unknown_order'])
 
-type Send = (desk: Desk, order: PlaceOrder) => Promise<Placed>
+type Send = (store: TradingStore, order: PlaceOrder) => Promise<Placed>
 
 const REST_MS = 1000 // after an answer, so that a second press of the same hand sends nothing
 const AGAIN_MS = 5000 // a signed request older than this is not accepted any more
@@ -27,13 +27,13 @@ export class Intent {
   #resting = $state('') // what was answered less than REST_MS ago
   fate = $state.raw<Fate>()
   order = $state.raw<PlaceOrder>() // the fate is of it
-  readonly #desk: Desk
+  readonly #store: TradingStore
   readonly #patient: boolean
   #timer: ReturnType<typeof setTimeout> | undefined
 
   // A patient intent sends an order again that the venue rejected because of its rate.
-  constructor(desk: Desk, patient = false) {
-    this.#desk = desk
+  constructor(store: TradingStore, patient = false) {
+    this.#store = store
     this.#patient = patient
   }
 
@@ -75,7 +75,7 @@ export class Intent {
     for (;;) {
       const sent = performance.now()
       try {
-        return placed(order, await by(this.#desk, order))
+        return placed(order, await by(this.#store, order))
       } catch (e) {
         const wait = this.#patient ? retryAfter(e) : undefined
         if (wait !== undefined && !lost) {
@@ -105,7 +105,7 @@ export class Intent {
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
       try {
-        const { orders } = await this.#desk.rest.get<{ orders: Order[] }>(`/v1/portfolio/orders?client_order_id=${order.client_order_id}`)
+        const { orders } = await this.#store.rest.get<{ orders: Order[] }>(`/v1/portfolio/orders?client_order_id=${order.client_order_id}`)
         if (orders[0]) return recovered(orders[0])
         if (withdrawn) return { tone: 'bad', text: 'It did not reach the venue. Nothing was placed.' }
         if (performance.now() - begun < AGAIN_MS) return undefined
@@ -122,7 +122,7 @@ export class Intent {
   // withdraw cancels an order by its client_order_id, if there is one.
   async #withdraw(order: PlaceOrder): Promise<void> {
     try {
-      await this.#desk.rest.call('DELETE', `/v1/portfolio/orders/by-client-order-id/${order.client_order_id}`)
+      await this.#store.rest.call('DELETE', `/v1/portfolio/orders/by-client-order-id/${order.client_order_id}`)
     } catch (e) {
       if (!(e instanceof VenueError && e.code === 'unknown_order')) throw e
     }

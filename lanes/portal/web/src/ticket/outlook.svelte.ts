@@ -1,6 +1,6 @@
 import { VenueError } from '../venue/rest.ts'
 import type { PlaceOrder, Preview, U64 } from '../venue/wire.ts'
-import type { Desk } from '../store/desk.ts'
+import type { TradingStore } from '../store/store.ts'
 import { preview } from './trade.ts'
 
 const PAUSE_MS = 120
@@ -19,7 +19,7 @@ export class Outlook {
   round = $state<U64>('') // of the latest response
   #wanted = $state('')
   #answered = $state('')
-  readonly #desk: Desk
+  readonly #store: TradingStore
   readonly #make: () => PlaceOrder | undefined
   #wantedRound: U64 = ''
   #changes = 0
@@ -31,8 +31,8 @@ export class Outlook {
   #askedAt = 0
 
   // make returns the order to preview; undefined if there is none.
-  constructor(desk: Desk, make: () => PlaceOrder | undefined) {
-    this.#desk = desk
+  constructor(store: TradingStore, make: () => PlaceOrder | undefined) {
+    this.#store = store
     this.#make = make
   }
 
@@ -103,7 +103,7 @@ export class Outlook {
   // read returns the preview or the rejection of an order; undefined if the venue gave no answer.
   async #read(order: PlaceOrder): Promise<{ shown?: Preview; refusal?: VenueError } | undefined> {
     try {
-      return { shown: await preview(this.#desk, order) }
+      return { shown: await preview(this.#store, order) }
     } catch (e) {
       if (e instanceof VenueError) return e.status === 200 ? { refusal: e } : undefined
       if (!(e instanceof TypeError)) throw e

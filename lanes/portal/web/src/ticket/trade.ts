@@ -1,6 +1,6 @@
 import type { Action } from '../venue/rest.ts'
 import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview, Round, U64 } from '../venue/wire.ts'
-import type { Desk } from '../store/desk.ts'
+import type { TradingStore } from '../store/store.ts'
 import type { Fate } from './fate.ts'
 import { cents } from '../shared/format.ts'
 import { notices } from '../shared/notices.svelte.ts'
@@ -8,43 +8,43 @@ import { patiently } from '../venue/patiently.ts'
 import { changed } from '../store/pulse.svelte.ts'
 import { SLIP } from './quotes.ts'
 
-// The user's actions. Each is stored as the last action of the desk, to be copied.
+// The user's actions. Each is stored as the last action of the store, to be copied.
 
-function act<T>(desk: Desk, a: Action): Promise<T> {
-  desk.last = a
+function act<T>(store: TradingStore, a: Action): Promise<T> {
+  store.last = a
   changed()
-  return desk.rest.call<T>(a.method, a.target, a.body)
+  return store.rest.call<T>(a.method, a.target, a.body)
 }
 
-export function place(desk: Desk, o: PlaceOrder): Promise<Placed> {
-  return learned(desk, act(desk, { method: 'POST', target: '/v1/portfolio/orders', body: JSON.stringify(o), tool: 'place_order', args: o }))
+export function place(store: TradingStore, o: PlaceOrder): Promise<Placed> {
+  return learned(store, act(store, { method: 'POST', target: '/v1/portfolio/orders', body: JSON.stringify(o), tool: 'place_order', args: o }))
 }
 
 // preview changes nothing, so it is not an action to copy. It uses the agent lane, where a
 // rejection has HTTP status 200, so that the browser does not log it as an error.
-export function preview(desk: Desk, o: PlaceOrder): Promise<Preview> {
-  return desk.rest.tool('preview_order', o)
+export function preview(store: TradingStore, o: PlaceOrder): Promise<Preview> {
+  return store.rest.tool('preview_order', o)
 }
 
-export function cancel(desk: Desk, o: Order): Promise<unknown> {
-  return act(desk, { method: 'DELETE', target: `/v1/portfolio/orders/${o.order_id}`, body: '', tool: 'cancel_order', args: { order_id: o.order_id } })
+export function cancel(store: TradingStore, o: Order): Promise<unknown> {
+  return act(store, { method: 'DELETE', target: `/v1/portfolio/orders/${o.order_id}`, body: '', tool: 'cancel_order', args: { order_id: o.order_id } })
 }
 
 // cancelAll cancels every order, or those of one market.
-export function cancelAll(desk: Desk, market?: number): Promise<{ seq: U64 }> {
+export function cancelAll(store: TradingStore, market?: number): Promise<{ seq: U64 }> {
   const target = market === undefined ? '/v1/portfolio/orders' : `/v1/portfolio/orders?market_id=${market}`
-  return act(desk, { method: 'DELETE', target, body: '', tool: 'cancel_all_orders', args: market === undefined ? {} : { market_id: market } })
+  return act(store, { method: 'DELETE', target, body: '', tool: 'cancel_all_orders', args: market === undefined ? {} : { market_id: market } })
 }
 
-export function redeem(desk: Desk, market: number, qty: number): Promise<unknown> {
+export function redeem(store: TradingStore, market: number, qty: number): Promise<unknown> {
   const args = { market_id: market, qty }
-  return act(desk, { method: 'POST', target: '/v1/portfolio/redeem', body: JSON.stringify(args), tool: 'redeem_pairs', args })
+  return act(store, { method: 'POST', target: '/v1/portfolio/redeem', body: JSON.stringify(args), tool: 'redeem_pairs', args })
 }
 
 // decrease lowers the quantity of a resting order, which keeps its place in the queue.
-export function decrease(desk: Desk, o: Order, qty: number): Promise<unknown> {
+export function decrease(store: TradingStore, o: Order, qty: number): Promise<unknown> {
   const args = { order_id: o.order_id, reduce_to: qty }
-  return act(desk, { method: 'POST', target: `/v1/portfolio/orders/${o.order_id}/decrease`, body: JSON.stringify({ reduce_to: qty }), tool: 'decrease_order', args })
+  return act(store, { method: 'POST', target: `/v1/portfolio/orders/${o.order_id}/decrease`, body: JSON.stringify({ reduce_to: qty }), tool: 'decrease_order', args })
 }
 
 // insteadOf returns the order that is to rest in the place of another one.
@@ -53,15 +53,15 @@ export function insteadOf(o: Order, tick: number, qty: number): PlaceOrder {
 }
 
 // replace puts a new order in the place of a resting one, in one command.
-export function replace(desk: Desk, old: Order, by: PlaceOrder): Promise<Placed> {
+export function replace(store: TradingStore, old: Order, by: PlaceOrder): Promise<Placed> {
   const { market_id, generation, side, outcome, ...terms } = by // those of the old order
-  return learned(desk, act(desk, { method: 'POST', target: `/v1/portfolio/orders/${old.order_id}/replace`, body: JSON.stringify(terms), tool: 'replace_order', args: { order_id: old.order_id, ...terms } }))
+  return learned(store, act(store, { method: 'POST', target: `/v1/portfolio/orders/${old.order_id}/replace`, body: JSON.stringify(terms), tool: 'replace_order', args: { order_id: old.order_id, ...terms } }))
 }
 
 // learned stores the place in the queue of an order that rests.
-async function learned(desk: Desk, answer: Promise<Placed>): Promise<Placed> {
+async function learned(store: TradingStore, answer: Promise<Placed>): Promise<Placed> {
   const p = await answer
-  if (p.queue_ahead !== undefined) desk.queue.learn(p.order_id, p.queue_ahead, -1, performance.now())
+  if (p.queue_ahead !== undefined) store.queue.learn(p.order_id, p.queue_ahead, -1, performance.now())
   return p
 }
 
@@ -81,17 +81,17 @@ export type Sends = (order: PlaceOrder) => Promise<Fate>
 
 // openIn returns the open orders of one round, or all. The slot of an ended round can have another one,
 // whose orders are none of it.
-export function openIn(desk: Desk, r?: Round): Order[] {
-  return [...desk.account.open.values()].filter((o) => !r || (o.market_id === r.market_id && o.generation === r.generation))
+export function openIn(store: TradingStore, r?: Round): Order[] {
+  return [...store.account.open.values()].filter((o) => !r || (o.market_id === r.market_id && o.generation === r.generation))
 }
 
 // cancelWithUndo cancels the orders of one round, or all, and offers to put them back with sends.
-export async function cancelWithUndo(desk: Desk, sends: Sends, where: string, r?: Round): Promise<void> {
-  const gone = openIn(desk, r)
+export async function cancelWithUndo(store: TradingStore, sends: Sends, where: string, r?: Round): Promise<void> {
+  const gone = openIn(store, r)
   if (gone.length === 0) return notices.tell('plain', `No open orders${where}`)
   try {
-    const { seq } = await cancelAll(desk, r?.market_id)
-    notices.tell('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(desk, sends, gone, seq) })
+    const { seq } = await cancelAll(store, r?.market_id)
+    notices.tell('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(store, sends, gone, seq) })
   } catch (e) {
     await notices.failed('Cancel', e)
   }
@@ -99,9 +99,9 @@ export async function cancelWithUndo(desk: Desk, sends: Sends, where: string, r?
 
 // putBack places again what the cancel of a seq took of the orders that were seen before it, where they
 // rest: none of them trades at once.
-async function putBack(desk: Desk, sends: Sends, seen: Order[], seq: U64): Promise<void> {
+async function putBack(store: TradingStore, sends: Sends, seen: Order[], seq: U64): Promise<void> {
   try {
-    const ended = await Promise.all(seen.map((o) => patiently(() => desk.rest.get<Order>(`/v1/portfolio/orders/${o.order_id}`))))
+    const ended = await Promise.all(seen.map((o) => patiently(() => store.rest.get<Order>(`/v1/portfolio/orders/${o.order_id}`))))
     const orders = seen.map((o, i) => ({ ...o, remaining_qty: took(o, ended[i]!, seq) })).filter((o) => o.remaining_qty > 0)
     if (orders.length === 0) return notices.tell('plain', 'Nothing to put back', 'The orders had filled or ended before the cancel.')
     const fates = await Promise.all(orders.map((o) => sends({
@@ -123,19 +123,19 @@ function took(seen: Order, ended: Order, seq: U64): number {
 export const CLOSES = `no more than ${SLIP / 100}¢ below the best bid`
 
 // closeLimit is the lowest price at which a close sells an outcome now, in pips; 0 if nobody bids for it.
-export function closeLimit(desk: Desk, p: Position, outcome: OutcomeName): number {
-  const book = desk.books.get(p.market_id)
+export function closeLimit(store: TradingStore, p: Position, outcome: OutcomeName): number {
+  const book = store.books.get(p.market_id)
   const bid = book?.generation === p.generation ? book.best(outcome) : 0
   return bid && Math.max(100, bid - SLIP)
 }
 
 // closeOut redeems the pairs of a position and sells the rest at the market, no lower than limit says. It
 // calls redeemed after a redemption, and returns what cannot be sold now.
-export async function closeOut(desk: Desk, sends: Sends, p: Position, limit: (o: OutcomeName) => number, redeemed: (pairs: number) => void): Promise<string[]> {
+export async function closeOut(store: TradingStore, sends: Sends, p: Position, limit: (o: OutcomeName) => number, redeemed: (pairs: number) => void): Promise<string[]> {
   const free = { yes: p.yes_qty - p.yes_reserved, no: p.no_qty - p.no_reserved }
   const pairs = Math.min(free.yes, free.no)
   if (pairs > 0) {
-    await patiently(() => redeem(desk, p.market_id, pairs))
+    await patiently(() => redeem(store, p.market_id, pairs))
     redeemed(pairs)
   }
   const stuck: string[] = []
@@ -155,14 +155,14 @@ export async function closeOut(desk: Desk, sends: Sends, p: Position, limit: (o:
 }
 
 // arm counts as an action if the user did it, not if the page repeats it.
-export function arm(desk: Desk, timeout_ms: number, byHand: boolean): Promise<unknown> {
+export function arm(store: TradingStore, timeout_ms: number, byHand: boolean): Promise<unknown> {
   const args = { timeout_ms }
   const a: Action = { method: 'POST', target: '/v1/portfolio/deadman', body: JSON.stringify(args), tool: 'arm_deadman', args }
-  return byHand ? act(desk, a) : desk.rest.call(a.method, a.target, a.body)
+  return byHand ? act(store, a) : store.rest.call(a.method, a.target, a.body)
 }
 
-export function disarm(desk: Desk): Promise<unknown> {
-  return act(desk, { method: 'DELETE', target: '/v1/portfolio/deadman', body: '', tool: 'disarm_deadman', args: {} })
+export function disarm(store: TradingStore): Promise<unknown> {
+  return act(store, { method: 'DELETE', target: '/v1/portfolio/deadman', body: '', tool: 'disarm_deadman', args: {} })
 }
 
 // freshId returns a client_order_id of 62 random bits.

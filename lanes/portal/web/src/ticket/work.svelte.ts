@@ -1,4 +1,4 @@
-import type { Desk } from '../store/desk.ts'
+import type { TradingStore } from '../store/store.ts'
 import { Intent } from './intent.svelte.ts'
 import { errorOf } from '../shared/plain.ts'
 import type { Sends } from './trade.ts'
@@ -12,24 +12,24 @@ export class Work {
   reducing = $state(false)
   closing = $state(false)
 
-  constructor(desk: Desk) {
-    this.ticket = new Intent(desk)
-    this.change = new Intent(desk)
+  constructor(store: TradingStore) {
+    this.ticket = new Intent(store)
+    this.change = new Intent(store)
     this.sends = async (order) => {
-      const intent = new Intent(desk, true)
-      await intent.send(order, (e) => errorOf(e, { need: 0, cash: desk.account.cash, held: 0 }) || e.message)
+      const intent = new Intent(store, true)
+      await intent.send(order, (e) => errorOf(e, { need: 0, cash: store.account.cash, held: 0 }) || e.message)
       return intent.fate!
     }
   }
 }
 
-const works = new WeakMap<Desk, Work>()
+const works = new WeakMap<TradingStore, Work>()
 
-// workOf returns the work of a desk.
-export function workOf(desk: Desk): Work {
-  const have = works.get(desk)
+// workOf returns the work of a store.
+export function workOf(store: TradingStore): Work {
+  const have = works.get(store)
   if (have) return have
-  const made = new Work(desk)
-  works.set(desk, made)
+  const made = new Work(store)
+  works.set(store, made)
   return made
 }

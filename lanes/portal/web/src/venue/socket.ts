@@ -73,7 +73,7 @@ export class Socket {
 
   // open connects now, even if a retry is scheduled for later.
   async open(): Promise<void> {
-    if (!navigator.onLine) return this.#to.state('lost', 'this computer is offline') // the desk retries on the online event
+    if (!navigator.onLine) return this.#to.state('lost', 'this computer is offline') // the store retries on the online event
     if (this.#closed || this.#opening || (this.#ws && this.#ws.readyState < WebSocket.CLOSING)) return
     clearTimeout(this.#retry)
     this.#opening = true

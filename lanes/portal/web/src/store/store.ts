@@ -38,9 +38,9 @@ const NEWEST = 30 // rows
 const PNL_AFTER_MS = 150
 const MISSING_EVERY_MS = 5000
 
-// Desk is the state of the page: one venue as one API key sees it, kept up to date by one
+// TradingStore is the state of the page: one venue as one API key sees it, kept up to date by one
 // socket. It draws nothing; after a change it calls changed.
-export class Desk implements Listener {
+export class TradingStore implements Listener {
   readonly station: Station
   readonly credentials: Credentials
   readonly clock: VenueClock
