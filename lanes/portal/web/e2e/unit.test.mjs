@@ -35,24 +35,24 @@ test('the curl line signs the same bytes', async () => {
 })
 
 test('the page draws once per frame, and once a second where there are no frames', async (t) => {
-  const { changed, follow } = await load('store/pulse.svelte.ts')
+  const { invalidate, track } = await load('store/redraw.svelte.ts')
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const real = globalThis.requestAnimationFrame
   t.after(() => (globalThis.requestAnimationFrame = real))
   let frame
   globalThis.requestAnimationFrame = (draw) => void (frame = draw)
-  const begun = follow()
-  changed()
-  changed()
+  const begun = track()
+  invalidate()
+  invalidate()
   frame()
-  assert.equal(follow() - begun, 1)
+  assert.equal(track() - begun, 1)
   t.mock.timers.tick(1000)
-  assert.equal(follow() - begun, 1, 'the frame came first')
-  changed()
+  assert.equal(track() - begun, 1, 'the frame came first')
+  invalidate()
   t.mock.timers.tick(999)
-  assert.equal(follow() - begun, 1)
+  assert.equal(track() - begun, 1)
   t.mock.timers.tick(1)
-  assert.equal(follow() - begun, 2, 'no frame, as in a hidden tab')
+  assert.equal(track() - begun, 2, 'no frame, as in a hidden tab')
 })
 
 test('a shortage of cash is exact to the pip', async () => {

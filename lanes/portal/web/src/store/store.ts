@@ -11,7 +11,7 @@ import { Chances } from './chances.ts'
 import { Ledgered } from './ledgered.ts'
 import { Prices } from './prices.ts'
 import { level, Queue } from './queue.ts'
-import { changed } from './pulse.svelte.ts'
+import { invalidate } from './redraw.svelte.ts'
 import { Rounds } from './rounds.ts'
 import { allSeries, assets, boundary, seriesOf } from './series.ts'
 import type { Station } from '../venue/station.ts'
@@ -39,7 +39,7 @@ const PNL_AFTER_MS = 150
 const MISSING_EVERY_MS = 5000
 
 // TradingStore is the state of the page: one venue as one API key sees it, kept up to date by one
-// socket. It draws nothing; after a change it calls changed.
+// socket. It draws nothing; after a change it calls invalidate.
 export class TradingStore implements Listener {
   readonly station: Station
   readonly credentials: Credentials
@@ -111,14 +111,14 @@ export class TradingStore implements Listener {
     this.limits = limits
     this.takerRate = fees.taker_rate
     this.meters.grant(this.limits, performance.now())
-    changed()
+    invalidate()
   }
 
   async #measure(): Promise<void> {
     const t0 = Date.now()
     const { server_time } = await this.rest.get<{ server_time: U64 }>('/v1/time')
     this.clock.measured(ms(server_time), t0, Date.now())
-    changed()
+    invalidate()
   }
 
   // reachable tells whether a read can succeed now.
@@ -173,7 +173,7 @@ export class TradingStore implements Listener {
       if (r && chance?.bound === '') this.chances.live(r.round_number, time, chance.value)
     }
     this.#quietly(this.#readQueue())
-    changed()
+    invalidate()
   }
 
   // #readQueue reads the place of one of the user's orders in the market that is shown.
@@ -192,7 +192,7 @@ export class TradingStore implements Listener {
     } finally {
       this.#queueing = false
     }
-    changed()
+    invalidate()
   }
 
   began(): void {
@@ -208,7 +208,7 @@ export class TradingStore implements Listener {
     this.status = s
     this.why = why
     if (s === 'lost' || s === 'refused') this.books.lose()
-    changed()
+    invalidate()
   }
 
   missed(channel: Channel): void {
@@ -235,7 +235,7 @@ export class TradingStore implements Listener {
         if (f.type === 'user_snapshot') this.#snapshot(f.msg as UserSnapshot)
         else this.#event(f.msg as UserEvent)
     }
-    changed()
+    invalidate()
   }
 
   #trade(t: Trade): void {
@@ -284,7 +284,7 @@ export class TradingStore implements Listener {
   async #readRounds(): Promise<void> {
     const { rounds, as_of_seq } = await this.rest.get<{ rounds: Round[]; as_of_seq: U64 }>('/v1/rounds?limit=150')
     for (const r of rounds) this.rounds.put(r, as_of_seq)
-    changed()
+    invalidate()
   }
 
   async #readPast(category: number): Promise<void> {
@@ -300,7 +300,7 @@ export class TradingStore implements Listener {
     if (!s || !this.reachable) return
     const from = Math.floor(this.clock.now() / 1000) - s.minutes * 60 - LEAD[s.minutes]!
     await Promise.all([this.#readIndex(s.asset.feed, from), this.#readChances(s.category, from)])
-    changed()
+    invalidate()
   }
 
   async #readIndex(feed: number, from: number): Promise<void> {
@@ -323,7 +323,7 @@ export class TradingStore implements Listener {
   async #readNewest(): Promise<void> {
     if (!this.reachable) return
     await Promise.all(this.rounds.of(this.#selected).slice(0, 2).map(async (r) => this.chances.read(r.round_number, (await this.#history(r, NEWEST)) ?? [])))
-    changed()
+    invalidate()
   }
 
   // #history returns the newest rows of a round; undefined if the venue no longer keeps them.
@@ -339,7 +339,7 @@ export class TradingStore implements Listener {
   // look shows a round that ended, or the live one again.
   look(r: Round | undefined): void {
     this.past = r && { round: r, rows: undefined, evidence: undefined, trouble: '' }
-    changed()
+    invalidate()
     if (r) this.#quietly(this.#readPastRound(this.past!))
   }
 
@@ -348,7 +348,7 @@ export class TradingStore implements Listener {
     if (rows.status === 'fulfilled') p.rows = rows.value
     if (evidence.status === 'fulfilled') p.evidence = evidence.value
     else p.trouble = evidence.reason instanceof VenueError ? evidence.reason.message : 'the venue cannot be reached'
-    changed()
+    invalidate()
     for (const read of [rows, evidence]) if (read.status === 'rejected') throw read.reason
   }
 
@@ -358,7 +358,7 @@ export class TradingStore implements Listener {
     const page = await this.rest.get<{ rounds: Round[]; cursor: string; as_of_seq: U64 }>(`/v1/rounds?category=${category}&limit=${OLDER}${cursor && `&cursor=${cursor}`}`)
     this.#older.set(category, page.cursor)
     this.rounds.older(category, page.rounds, page.as_of_seq)
-    changed()
+    invalidate()
   }
 
   // hasOlder tells whether the venue has more past rounds of a series than have been read.
@@ -382,7 +382,7 @@ export class TradingStore implements Listener {
     if (!this.reachable) return
     const { markets } = await this.rest.get<{ markets: Market[] }>('/v1/markets?status=trading')
     for (const m of markets) this.markets.set(m.market_id, m)
-    changed()
+    invalidate()
   }
 
   // #readPnl drops a response that is older than the one shown.
@@ -391,7 +391,7 @@ export class TradingStore implements Listener {
     const pnl = await this.rest.get<Pnl>('/v1/portfolio/pnl')
     if (this.pnl && after(this.pnl.as_of_seq, pnl.as_of_seq)) return
     this.pnl = pnl
-    changed()
+    invalidate()
   }
 
   // #pnlSoon reads profit and loss after a change of the account.
@@ -413,7 +413,7 @@ export class TradingStore implements Listener {
     this.account.fills.read(fills.fills, fills.as_of_seq)
     this.account.settlements.read(settlements.settlements, settlements.as_of_seq)
     for (const o of orders.orders) this.account.order(o)
-    changed()
+    invalidate()
   }
 
   // select makes a series the one that the screen shows.
@@ -422,7 +422,7 @@ export class TradingStore implements Listener {
     this.past = undefined
     this.#quietly(this.#readPast(category))
     this.#quietly(this.#readTape())
-    changed()
+    invalidate()
   }
 
   get selected(): number {
@@ -458,6 +458,6 @@ export class TradingStore implements Listener {
     if (!r) return
     const page = await this.rest.get<{ trades: Trade[]; as_of_seq: U64 }>(`/v1/markets/${r.market_id}/trades?limit=${TAPE}`)
     this.#tape(r.market_id, r.generation).read(page.trades.filter((t) => t.generation === r.generation), page.as_of_seq)
-    changed()
+    invalidate()
   }
 }

@@ -5,14 +5,14 @@ import type { Fate } from './fate.ts'
 import { cents } from '../shared/format.ts'
 import { notices } from '../shared/notices.svelte.ts'
 import { patiently } from '../venue/patiently.ts'
-import { changed } from '../store/pulse.svelte.ts'
+import { invalidate } from '../store/redraw.svelte.ts'
 import { SLIP } from './quotes.ts'
 
 // The user's actions. Each is stored as the last action of the store, to be copied.
 
 function act<T>(store: TradingStore, a: Action): Promise<T> {
   store.last = a
-  changed()
+  invalidate()
   return store.rest.call<T>(a.method, a.target, a.body)
 }
 
