@@ -62,9 +62,9 @@ test('a shortage of cash is exact to the pip', async () => {
 })
 
 test('a list combines a REST page with later socket messages', async () => {
-  const { Ledgered, keyed } = await load('store/ledgered.ts')
+  const { RecordList, keyed } = await load('store/records.ts')
   const row = (seq, n = 0) => ({ seq: String(seq), n })
-  const l = new Ledgered(4)
+  const l = new RecordList(4)
   assert.ok(l.live(row(9)))
   assert.ok(l.live(row(10)))
   l.read([row(9), row(8), row(8, 1)], '9')
@@ -241,14 +241,14 @@ test('the mean of a window carries a price over missing seconds, for up to five'
 
 test('histories read over REST continue without a seam into what the socket delivers', async () => {
   const { Prices } = await load('store/prices.ts')
-  const { Chances } = await load('store/chances.ts')
+  const { ChanceHistory } = await load('store/chanceHistory.ts')
   const row = (sec, price) => ({ ts: `${sec}000000000`, close: String(price), sources: 1 })
   const p = new Prices()
   p.tick({ feed: 0, price: '50', ts: '105000000000', fresh_source_count: 3 })
   p.read([row(104, 40), row(103, 30), row(102, 20)])
   p.tick({ feed: 0, price: '60', ts: '106000000000', fresh_source_count: 3 })
   assert.deepEqual(p.points.map((x) => [x.sec, Number(x.price)]), [[102, 20], [103, 30], [104, 40], [105, 50], [106, 60]])
-  const c = new Chances()
+  const c = new ChanceHistory()
   c.live('7', 105, 50)
   c.live('7', 105, 51)
   c.live('7', 103, 41) // there was no offer any more when the second ended

@@ -177,12 +177,12 @@ export interface Plot {
 // plot makes the chart in a box. draw shows a plot, dress takes over the colors of the page.
 export function plot(box: HTMLElement): { draw: (v: Plot) => void; dress: () => void; end: () => void } {
   const chart = newChart(box)
-  const chances = { type: 'custom' as const, minMove: 0.1, formatter: (v: number) => (v < 0 || v > 100 ? '' : `${percent(v)}%`) } // the axis is longer than a chance can be
+  const chanceFormat = { type: 'custom' as const, minMove: 0.1, formatter: (v: number) => (v < 0 || v > 100 ? '' : `${percent(v)}%`) } // the axis is longer than a chance can be
   const whole = (): AutoscaleInfo => ({ priceRange: { minValue: 0, maxValue: 100 } })
   const line = { priceLineVisible: false, lastValueVisible: false, crosshairMarkerRadius: 3, lineWidth: 2 as const }
-  const dots = { ...line, lineVisible: false, pointMarkersVisible: true, priceFormat: chances, autoscaleInfoProvider: whole }
+  const dots = { ...line, lineVisible: false, pointMarkersVisible: true, priceFormat: chanceFormat, autoscaleInfoProvider: whole }
   const index = chart.addSeries(LineSeries, line, 0)
-  const mid = chart.addSeries(LineSeries, { ...line, lineType: 1, priceFormat: chances, autoscaleInfoProvider: whole }, 1)
+  const mid = chart.addSeries(LineSeries, { ...line, lineType: 1, priceFormat: chanceFormat, autoscaleInfoProvider: whole }, 1)
   const trades = chart.addSeries(LineSeries, { ...dots, pointMarkersRadius: 1.5 }, 1)
   const mine = chart.addSeries(LineSeries, { ...dots, pointMarkersRadius: 4 }, 1)
   chart.panes()[0]?.setStretchFactor(1.75)

@@ -1,6 +1,6 @@
 import type { Deadman, Fill, Order, Position, Settlement, UserEvent, UserSnapshot, U64 } from '../venue/wire.ts'
 import { after } from '../venue/wire.ts'
-import { Ledgered } from './ledgered.ts'
+import { RecordList } from './records.ts'
 
 const CAP = 300
 const live = new Set(['resting', 'partially_filled'])
@@ -16,8 +16,8 @@ export class Account {
   readonly open = new Map<string, Order>()
   readonly done = new Map<string, Order>()
   readonly positions = new Map<string, Position>()
-  readonly fills = new Ledgered<Fill>(CAP)
-  readonly settlements = new Ledgered<Settlement>(CAP)
+  readonly fills = new RecordList<Fill>(CAP)
+  readonly settlements = new RecordList<Settlement>(CAP)
 
   // snapshot replaces the state. The lists must be read again over REST.
   snapshot(s: UserSnapshot): void {

@@ -7,8 +7,8 @@ import type { BookDelta, BookSnapshot, Evidence, EvidenceTick, Fill, Limits, Mar
 import { after, ms } from '../venue/wire.ts'
 import { Account } from './account.ts'
 import { type Book, Books, type Chance } from './books.ts'
-import { Chances } from './chances.ts'
-import { Ledgered } from './ledgered.ts'
+import { ChanceHistory } from './chanceHistory.ts'
+import { RecordList } from './records.ts'
 import { Prices } from './prices.ts'
 import { level, Queue } from './queue.ts'
 import { invalidate } from './redraw.svelte.ts'
@@ -52,8 +52,8 @@ export class TradingStore implements Listener {
   readonly account = new Account()
   readonly queue = new Queue()
   readonly prices = assets.map(() => new Prices())
-  readonly tapes = new Map<string, Ledgered<Trade>>()
-  readonly chances = new Chances()
+  readonly tapes = new Map<string, RecordList<Trade>>()
+  readonly chanceHistory = new ChanceHistory()
   past: Past | undefined
   readonly markets = new Map<number, Market>()
   status: SocketState = 'connecting'
@@ -170,7 +170,7 @@ export class TradingStore implements Listener {
     for (const s of allSeries) {
       const r = this.rounds.current(s.category)
       const chance = r && this.reachable ? this.chance(r) : undefined
-      if (r && chance?.bound === '') this.chances.live(r.round_number, time, chance.value)
+      if (r && chance?.bound === '') this.chanceHistory.live(r.round_number, time, chance.value)
     }
     this.#quietly(this.#readQueue())
     invalidate()
@@ -200,7 +200,7 @@ export class TradingStore implements Listener {
     this.#quietly(this.#readRounds())
     this.#quietly(this.#readMarkets())
     this.#quietly(this.#readTape())
-    this.chances.forget()
+    this.chanceHistory.forget()
     this.#quietly(this.#readChart())
   }
 
@@ -314,15 +314,15 @@ export class TradingStore implements Listener {
 
   async #readChances(category: number, from: number): Promise<void> {
     const s = seriesOf(category)!
-    const wanted = this.rounds.of(category).filter((r) => boundary(r, s) / 1000 > from && !this.chances.known(r.round_number))
-    await Promise.all(wanted.map(async (r) => this.chances.whole(r.round_number, (await this.#history(r)) ?? [])))
+    const wanted = this.rounds.of(category).filter((r) => boundary(r, s) / 1000 > from && !this.chanceHistory.known(r.round_number))
+    await Promise.all(wanted.map(async (r) => this.chanceHistory.whole(r.round_number, (await this.#history(r)) ?? [])))
   }
 
   // #readNewest reads the newest seconds of the chart: the history has the state at the end of each, and
   // the page has seen the one at some time before it.
   async #readNewest(): Promise<void> {
     if (!this.reachable) return
-    await Promise.all(this.rounds.of(this.#selected).slice(0, 2).map(async (r) => this.chances.read(r.round_number, (await this.#history(r, NEWEST)) ?? [])))
+    await Promise.all(this.rounds.of(this.#selected).slice(0, 2).map(async (r) => this.chanceHistory.read(r.round_number, (await this.#history(r, NEWEST)) ?? [])))
     invalidate()
   }
 
@@ -429,12 +429,12 @@ export class TradingStore implements Listener {
     return this.#selected
   }
 
-  #tape(market: number, generation: number): Ledgered<Trade> {
+  #tape(market: number, generation: number): RecordList<Trade> {
     const key = `${market}.${generation}`
     const have = this.tapes.get(key)
     if (have) return have
     for (const old of this.tapes.keys()) if (old.startsWith(`${market}.`)) this.tapes.delete(old)
-    const made = new Ledgered<Trade>(TAPE)
+    const made = new RecordList<Trade>(TAPE)
     this.tapes.set(key, made)
     return made
   }

@@ -9,10 +9,10 @@ export function keyed<T extends { seq: U64 }>(newestFirst: readonly T[]): { key:
   })
 }
 
-// Ledgered is a complete list of records, newest first, from two sources: a page read over
+// RecordList is a complete list of records, newest first, from two sources: a page read over
 // REST as of a seq, and the messages of the socket after that seq. Records have no id, so
 // their seq decides which source counts.
-export class Ledgered<T extends { seq: U64 }> {
+export class RecordList<T extends { seq: U64 }> {
   rows: T[] = []
   #asOf: U64 | undefined
   #cap: number

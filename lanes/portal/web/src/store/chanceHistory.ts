@@ -1,15 +1,16 @@
 import { ms, type RoundRow, type U64 } from '../venue/wire.ts'
 
-export interface Chance {
+// ChancePoint is the chance of YES at the end of a second.
+export interface ChancePoint {
   time: number // second
   value: number // percent
 }
 
 const ROUNDS = 40
 
-// Chances keeps the chance of YES in each round, one per second: the last state of that second.
+// ChanceHistory keeps the chance of YES in each round, one per second: the last state of that second.
 // Rows of the history replace what the page saw itself.
-export class Chances {
+export class ChanceHistory {
   readonly #of = new Map<U64, Map<number, number>>()
   readonly #read = new Set<U64>()
 
@@ -38,7 +39,7 @@ export class Chances {
     return this.#read.has(round)
   }
 
-  of(round: U64): Chance[] {
+  of(round: U64): ChancePoint[] {
     return [...(this.#of.get(round) ?? [])].map(([time, value]) => ({ time, value })).sort((a, b) => a.time - b.time)
   }
 
