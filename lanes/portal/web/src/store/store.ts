@@ -14,7 +14,7 @@ import { level, Queue } from './queue.ts'
 import { invalidate } from './redraw.svelte.ts'
 import { Rounds } from './rounds.ts'
 import { allSeries, assets, boundary, seriesOf } from './series.ts'
-import type { Station } from '../venue/station.ts'
+import type { VenueInfo } from '../venue/venueInfo.ts'
 
 // Past is a round that ended, with its history and the evidence of its result.
 export interface Past {
@@ -41,7 +41,7 @@ const MISSING_EVERY_MS = 5000
 // TradingStore is the state of the page: one venue as one API key sees it, kept up to date by one
 // socket. It draws nothing; after a change it calls invalidate.
 export class TradingStore implements Listener {
-  readonly station: Station
+  readonly venueInfo: VenueInfo
   readonly credentials: Credentials
   readonly clock: VenueClock
   readonly meters = new Meters()
@@ -75,12 +75,12 @@ export class TradingStore implements Listener {
   #queueing = false
   #timers: number[] = []
 
-  constructor(station: Station, credentials: Credentials, clock: VenueClock) {
+  constructor(venueInfo: VenueInfo, credentials: Credentials, clock: VenueClock) {
     this.clock = clock
-    this.station = station
+    this.venueInfo = venueInfo
     this.credentials = credentials
-    this.rest = new Rest(station.api, credentials, this.clock, this.meters)
-    this.socket = new Socket(station.ws, credentials, this.clock, this.meters, this)
+    this.rest = new Rest(venueInfo.api, credentials, this.clock, this.meters)
+    this.socket = new Socket(venueInfo.ws, credentials, this.clock, this.meters, this)
   }
 
   start(): void {

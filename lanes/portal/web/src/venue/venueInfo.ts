@@ -1,8 +1,8 @@
 import { VenueClock } from './clock.ts'
 import { importSecret, type Credentials } from './sign.ts'
 
-// Station is what the portal says about the venue: its addresses and environment.
-export interface Station {
+// VenueInfo is what the portal says about the venue: its addresses and environment.
+export interface VenueInfo {
   environment: string
   oracle: string
   api: string
@@ -11,20 +11,20 @@ export interface Station {
   dev_key: boolean
 }
 
-// readStation reads it, and returns a clock set from the portal's Date header, which is
+// readVenueInfo reads it, and returns a clock set from the portal's Date header, which is
 // accurate enough to sign with if this computer's clock is wrong.
-export async function readStation(): Promise<{ station: Station; clock: VenueClock }> {
+export async function readVenueInfo(): Promise<{ venueInfo: VenueInfo; clock: VenueClock }> {
   const answer = await fetch('/venue.json', { cache: 'no-store' })
   if (!answer.ok) throw new Error(`the portal returned status ${answer.status}`)
   const clock = new VenueClock()
   clock.dated(answer.headers.get('Date'), Date.now())
-  return { station: (await answer.json()) as Station, clock }
+  return { venueInfo: (await answer.json()) as VenueInfo, clock }
 }
 
-// moved returns the address from which the API accepts this page: the API knows the portal
+// apiAddress returns the address from which the API accepts this page: the API knows the portal
 // as 127.0.0.1, and localhost is a different origin.
-export function moved(station: Station, here: Location): string | undefined {
-  const api = new URL(station.api)
+export function apiAddress(venueInfo: VenueInfo, here: Location): string | undefined {
+  const api = new URL(venueInfo.api)
   return here.hostname === 'localhost' && api.hostname === '127.0.0.1' ? here.href.replace('//localhost', '//127.0.0.1') : undefined
 }
 
