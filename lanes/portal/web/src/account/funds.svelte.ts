@@ -1,4 +1,4 @@
-import type { Purse } from '../venue/purse.ts'
+import type { FundingClient } from '../venue/funding.ts'
 import { VenueError } from '../venue/rest.ts'
 import { after, type Deposit, type U64, type Withdrawal } from '../venue/wire.ts'
 import { Wishes } from '../venue/wishes.ts'
@@ -13,11 +13,11 @@ class Withdrawing {
   readonly wishes = new Wishes()
 }
 
-const all = new WeakMap<Purse, Withdrawing>()
+const all = new WeakMap<FundingClient, Withdrawing>()
 
-function withdrawingOf(purse: Purse): Withdrawing {
-  const have = all.get(purse) ?? new Withdrawing()
-  all.set(purse, have)
+function withdrawingOf(client: FundingClient): Withdrawing {
+  const have = all.get(client) ?? new Withdrawing()
+  all.set(client, have)
   return have
 }
 
@@ -27,14 +27,14 @@ export class Funds {
   address = $state('') // with its asset; '' while unknown
   transfers = $state.raw<Transfer[]>([]) // newest first
   late = $state(false) // the last read failed
-  readonly #purse: Purse
+  readonly #client: FundingClient
   readonly #withdrawing: Withdrawing
   #reads = 0
   #seq: U64 = '0'
 
-  constructor(purse: Purse) {
-    this.#purse = purse
-    this.#withdrawing = withdrawingOf(purse)
+  constructor(client: FundingClient) {
+    this.#client = client
+    this.#withdrawing = withdrawingOf(client)
   }
 
   get busy(): boolean {
@@ -47,7 +47,7 @@ export class Funds {
     const mine = ++this.#reads
     if (!this.address) void this.#readAddress()
     try {
-      const [balance, d, w] = await Promise.all([this.#purse.balance(), this.#purse.deposits(), this.#purse.withdrawals()])
+      const [balance, d, w] = await Promise.all([this.#client.balance(), this.#client.deposits(), this.#client.withdrawals()])
       if (mine !== this.#reads || after(this.#seq, balance.as_of_seq)) return
       this.#seq = balance.as_of_seq
       this.balance = { cash: Number(balance.cash), reserved: Number(balance.reserved) }
@@ -66,7 +66,7 @@ export class Funds {
   // #readAddress leaves the address unknown while the funding service does not answer.
   async #readAddress(): Promise<void> {
     try {
-      const { address, asset } = await this.#purse.address()
+      const { address, asset } = await this.#client.address()
       this.address = `${address} (${asset})`
     } catch (e) {
       if (!(e instanceof VenueError) && !(e instanceof TypeError)) throw e
@@ -74,13 +74,13 @@ export class Funds {
   }
 
   // withdraw sends one request and returns true. While another one is not answered it sends nothing. A
-  // repeat after a lost answer has the same id, and no second effect. It throws as Purse does.
+  // repeat after a lost answer has the same id, and no second effect. It throws as FundingClient does.
   async withdraw(amount: U64, destination: string): Promise<boolean> {
     const mine = this.#withdrawing
     if (mine.busy) return false
     mine.busy = true
     try {
-      await mine.wishes.send(`${amount} ${destination}`, (id) => this.#purse.withdraw({ client_withdrawal_id: `web-${id}`, amount, destination }))
+      await mine.wishes.send(`${amount} ${destination}`, (id) => this.#client.withdraw({ client_withdrawal_id: `web-${id}`, amount, destination }))
       return true
     } finally {
       mine.busy = false
