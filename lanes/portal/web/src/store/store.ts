@@ -1,5 +1,5 @@
 import type { VenueClock } from '../venue/clock.ts'
-import { Meters } from '../venue/meters.ts'
+import { RateLimits } from '../venue/rateLimits.ts'
 import { type Action, VenueError, Rest } from '../venue/rest.ts'
 import type { Credentials } from '../venue/sign.ts'
 import { type Channel, type Frame, type Listener, Socket, type SocketState } from '../venue/socket.ts'
@@ -44,7 +44,7 @@ export class TradingStore implements Listener {
   readonly venueInfo: VenueInfo
   readonly credentials: Credentials
   readonly clock: VenueClock
-  readonly meters = new Meters()
+  readonly rateLimits = new RateLimits()
   readonly rest: Rest
   readonly socket: Socket
   readonly books = new Books()
@@ -79,8 +79,8 @@ export class TradingStore implements Listener {
     this.clock = clock
     this.venueInfo = venueInfo
     this.credentials = credentials
-    this.rest = new Rest(venueInfo.api, credentials, this.clock, this.meters)
-    this.socket = new Socket(venueInfo.ws, credentials, this.clock, this.meters, this)
+    this.rest = new Rest(venueInfo.api, credentials, this.clock, this.rateLimits)
+    this.socket = new Socket(venueInfo.ws, credentials, this.clock, this.rateLimits, this)
   }
 
   start(): void {
@@ -110,7 +110,7 @@ export class TradingStore implements Listener {
     const [limits, fees] = await Promise.all([this.rest.get<Limits>('/v1/account/limits'), this.rest.get<{ taker_rate: number }>('/v1/exchange/fees')])
     this.limits = limits
     this.takerRate = fees.taker_rate
-    this.meters.grant(this.limits, performance.now())
+    this.rateLimits.grant(this.limits, performance.now())
     invalidate()
   }
 

@@ -1,5 +1,5 @@
 import type { VenueClock } from './clock.ts'
-import type { Meters } from './meters.ts'
+import type { RateLimits } from './rateLimits.ts'
 import { VenueError } from './rest.ts'
 import { type Credentials, subprotocols } from './sign.ts'
 import { after, type U64 } from './wire.ts'
@@ -46,7 +46,7 @@ export class Socket {
   readonly #url: string
   readonly #credentials: Credentials
   readonly #clock: VenueClock
-  readonly #meters: Meters
+  readonly #rateLimits: RateLimits
   readonly #to: Listener
   #ws: WebSocket | undefined
   #id = 0
@@ -63,11 +63,11 @@ export class Socket {
   #closed = false
   #opening = false
 
-  constructor(url: string, credentials: Credentials, clock: VenueClock, meters: Meters, to: Listener) {
+  constructor(url: string, credentials: Credentials, clock: VenueClock, rateLimits: RateLimits, to: Listener) {
     this.#url = url
     this.#credentials = credentials
     this.#clock = clock
-    this.#meters = meters
+    this.#rateLimits = rateLimits
     this.#to = to
   }
 
@@ -144,7 +144,7 @@ export class Socket {
 
   #send(cmd: string, params: object): number {
     this.#id += 1
-    this.#meters.read.spend(1, performance.now())
+    this.#rateLimits.read.spend(1, performance.now())
     // A closing socket still receives frames but cannot send; the next connection starts anew.
     if (this.#ws?.readyState === WebSocket.OPEN) this.#ws.send(JSON.stringify({ id: this.#id, cmd, params }))
     return this.#id

@@ -2,10 +2,10 @@ import type { Bucket, Limits } from './wire.ts'
 
 export type BucketName = 'read' | 'write' | 'cancel'
 
-// Meter estimates how many tokens a bucket holds. The venue reports rate and burst, and a
+// TokenBucket estimates how many tokens a bucket holds. The venue reports rate and burst, and a
 // rejection means that the bucket is empty. In between the page counts its own requests, so
 // it does not see those of other clients with the same key.
-export class Meter {
+export class TokenBucket {
   rate = 0
   burst = 0
   #tokens = 0
@@ -34,10 +34,10 @@ export class Meter {
   }
 }
 
-export class Meters {
-  read = new Meter()
-  write = new Meter()
-  cancel = new Meter()
+export class RateLimits {
+  read = new TokenBucket()
+  write = new TokenBucket()
+  cancel = new TokenBucket()
 
   grant(l: Limits, now: number): void {
     this.read.grant(l.read, now)
