@@ -1,6 +1,6 @@
 import type { Credentials } from './sign.ts'
 
-// The vault keeps one key in IndexedDB, which stores a CryptoKey without exposing its bytes
+// The key store keeps one key in IndexedDB, which stores a CryptoKey without exposing its bytes
 // to the page.
 
 const STORE = 'keys'
@@ -28,14 +28,14 @@ async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore)
   }
 }
 
-export async function kept(): Promise<Credentials | undefined> {
+export async function loadKey(): Promise<Credentials | undefined> {
   return inStore('readonly', (s) => s.get(SLOT) as IDBRequest<Credentials | undefined>)
 }
 
-export async function keep(c: Credentials): Promise<void> {
+export async function saveKey(c: Credentials): Promise<void> {
   await inStore('readwrite', (s) => s.put(c, SLOT))
 }
 
-export async function forget(): Promise<void> {
+export async function deleteKey(): Promise<void> {
   await inStore('readwrite', (s) => s.delete(SLOT))
 }
