@@ -884,11 +884,11 @@ test('an action on a round is none on the next round in its slot', async () => {
 
 test('a request keeps its id until it is answered, and a rejected one does not', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { Wishes } = await load('venue/wishes.ts')
-  const wishes = new Wishes()
-  const send = async (wish, fails) => {
+  const { IdempotencyKeys } = await load('venue/idempotency.ts')
+  const keys = new IdempotencyKeys()
+  const send = async (request, fails) => {
     let used
-    await wishes.send(wish, async (id) => {
+    await keys.send(request, async (id) => {
       used = id
       if (fails) throw fails
     }).catch((e) => assert.equal(e, fails))

@@ -1,7 +1,7 @@
 import type { FundingClient } from '../venue/funding.ts'
 import { VenueError } from '../venue/rest.ts'
 import { after, type Deposit, type U64, type Withdrawal } from '../venue/wire.ts'
-import { Wishes } from '../venue/wishes.ts'
+import { IdempotencyKeys } from '../venue/idempotency.ts'
 
 // Transfer is a deposit or a withdrawal, as one list shows both.
 export type Transfer = ({ kind: 'deposit'; id: string } & Deposit) | ({ kind: 'withdrawal'; id: string } & Withdrawal)
@@ -10,7 +10,7 @@ export type Transfer = ({ kind: 'deposit'; id: string } & Deposit) | ({ kind: 'w
 // nor loses the id of a request whose answer was lost.
 class Withdrawing {
   busy = $state(false)
-  readonly wishes = new Wishes()
+  readonly requestIds = new IdempotencyKeys()
 }
 
 const all = new WeakMap<FundingClient, Withdrawing>()
@@ -80,7 +80,7 @@ export class Funds {
     if (mine.busy) return false
     mine.busy = true
     try {
-      await mine.wishes.send(`${amount} ${destination}`, (id) => this.#client.withdraw({ client_withdrawal_id: `web-${id}`, amount, destination }))
+      await mine.requestIds.send(`${amount} ${destination}`, (id) => this.#client.withdraw({ client_withdrawal_id: `web-${id}`, amount, destination }))
       return true
     } finally {
       mine.busy = false

@@ -3,12 +3,12 @@ import type { Owner } from '../venue/owner.ts'
 import { VenueError } from '../venue/rest.ts'
 import { after, type Activity, type Agent, type AgentMandate, type Mandate, type NewKey, type U64 } from '../venue/wire.ts'
 import { session } from '../account/owner.svelte.ts'
-import { Wishes } from '../venue/wishes.ts'
+import { IdempotencyKeys } from '../venue/idempotency.ts'
 
 const READ_EVERY_MS = 2000
 
-// transfers outlive the page of the agents.
-const transfers = new Wishes()
+// transferIds outlives the page of the agents.
+const transferIds = new IdempotencyKeys()
 
 // IssuedKey is a key with its secret, which the venue returns once.
 export interface IssuedKey extends NewKey {
@@ -147,7 +147,7 @@ export class Agents {
   // move moves money to an agent, or back. After a lost answer the same transfer is repeated with its
   // id, which moves nothing if the first one arrived.
   async move(id: number, back: boolean, amount: U64): Promise<void> {
-    await transfers.send(`${id} ${back} ${amount}`, (transfer) => this.#signed().move(id, back, transfer, amount))
+    await transferIds.send(`${id} ${back} ${amount}`, (transfer) => this.#signed().move(id, back, transfer, amount))
     await this.read()
   }
 

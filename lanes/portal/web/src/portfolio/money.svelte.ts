@@ -1,6 +1,6 @@
 import type { LedgerRow, RoundResult } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
-import { patiently } from '../venue/patiently.ts'
+import { retryRateLimited } from '../venue/retry.ts'
 
 const SHOWN = 200 // rows of the ledger on the page
 const PAGE = 1000 // the most that one read returns
@@ -56,7 +56,7 @@ export class Money {
     const out: T[] = []
     let cursor = ''
     do {
-      const page = await patiently(() => this.#store.rest.get<Record<string, T[]> & { cursor: string }>(cursor ? `${target}&cursor=${cursor}` : target))
+      const page = await retryRateLimited(() => this.#store.rest.get<Record<string, T[]> & { cursor: string }>(cursor ? `${target}&cursor=${cursor}` : target))
       out.push(...page[field]!)
       cursor = page.cursor
       read(out.length)

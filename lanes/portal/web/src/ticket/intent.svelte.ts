@@ -2,7 +2,7 @@ import { VenueError } from '../venue/rest.ts'
 import type { Order, PlaceOrder, Placed } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
 import { type Fate, placed, recovered } from './fate.ts'
-import { retryAfter } from '../venue/patiently.ts'
+import { retryAfter } from '../venue/retry.ts'
 import { place } from './trade.ts'
 
 // After a lost answer these say that the first one may have arrived: the id is taken, or the order

@@ -4,7 +4,7 @@ import type { TradingStore } from '../store/store.ts'
 import type { Fate } from './fate.ts'
 import { cents } from '../shared/format.ts'
 import { notices } from '../shared/notices.svelte.ts'
-import { patiently } from '../venue/patiently.ts'
+import { retryRateLimited } from '../venue/retry.ts'
 import { invalidate } from '../store/redraw.svelte.ts'
 import { SLIP } from './quotes.ts'
 
@@ -101,7 +101,7 @@ export async function cancelWithUndo(store: TradingStore, sends: Sends, where: s
 // rest: none of them trades at once.
 async function putBack(store: TradingStore, sends: Sends, seen: Order[], seq: U64): Promise<void> {
   try {
-    const ended = await Promise.all(seen.map((o) => patiently(() => store.rest.get<Order>(`/v1/portfolio/orders/${o.order_id}`))))
+    const ended = await Promise.all(seen.map((o) => retryRateLimited(() => store.rest.get<Order>(`/v1/portfolio/orders/${o.order_id}`))))
     const orders = seen.map((o, i) => ({ ...o, remaining_qty: took(o, ended[i]!, seq) })).filter((o) => o.remaining_qty > 0)
     if (orders.length === 0) return notices.tell('plain', 'Nothing to put back', 'The orders had filled or ended before the cancel.')
     const fates = await Promise.all(orders.map((o) => sends({
@@ -135,7 +135,7 @@ export async function closeOut(store: TradingStore, sends: Sends, p: Position, l
   const free = { yes: p.yes_qty - p.yes_reserved, no: p.no_qty - p.no_reserved }
   const pairs = Math.min(free.yes, free.no)
   if (pairs > 0) {
-    await patiently(() => redeem(store, p.market_id, pairs))
+    await retryRateLimited(() => redeem(store, p.market_id, pairs))
     redeemed(pairs)
   }
   const stuck: string[] = []

@@ -1,8 +1,8 @@
 import { VenueError } from './rest.ts'
 
-// patiently sends a request again that the venue rejects because of its rate, after the time that
+// retryRateLimited sends a request again that the venue rejects because of its rate, after the time that
 // the rejection names.
-export async function patiently<T>(send: () => Promise<T>): Promise<T> {
+export async function retryRateLimited<T>(send: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await send()
