@@ -272,7 +272,7 @@ export async function closeAll() {
       return button !== null
     })
     if (!pressed) continue // they have settled
-    await test('ask').getByRole('button', { name: 'Close all' }).click()
+    await test('confirm').getByRole('button', { name: 'Close all' }).click()
     await eventually('the close ends', async () => (await ended()) || (await all.count()) > 0)
   }
   await test('position').first().waitFor({ state: 'detached' })

@@ -56,7 +56,7 @@ test('the page draws once per frame, and once a second where there are no frames
 })
 
 test('a shortage of cash is exact to the pip', async () => {
-  const { errorOf } = await load('shared/plain.ts')
+  const { errorOf } = await load('shared/errors.ts')
   const { VenueError } = await load('venue/rest.ts')
   assert.equal(errorOf(new VenueError(403, 'insufficient_balance'), { need: 101_301, cash: 101_300, held: 0 }), 'This needs $10.1301 with its fee. You have $10.13 free.')
 })
@@ -169,7 +169,7 @@ test('an order is decreased where only its quantity falls, and else replaced', a
   assert.deepEqual({ ...by, client_order_id: '' }, { client_order_id: '', market_id: 1, generation: 2, side: 'buy', outcome: 'no', tick: 3900, qty: 6, group_id: 3, post_only: true, cancel_on_pause: true })
 })
 
-test('what became of an order is told with its place in the queue', async () => {
+test('what became of an order is shown with its place in the queue', async () => {
   const { placed } = await load('ticket/fate.ts')
   const o = { side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }
   const p = { order_id: '1', status: 'resting', filled_qty: 0, resting_qty: 10, fills: [] }
@@ -571,18 +571,18 @@ test('an undo puts back only what the cancel took', async () => {
   // Two of the first are filled before the cancel, the second is filled whole, and another cancel takes the third.
   const { store, sent } = storeOf(VenueError, [{ seq: '90' }, ended('a', '90', 'canceled', 3), ended('b', '88', 'executed', 7), ended('c', '89', 'canceled', 1), rests])
   for (const id of ['a', 'b', 'c']) store.account.open.set(id, order(id))
-  const told = []
-  notices.tell = (_tone, text, _more, _rule, act) => void told.push({ text, act })
+  const shown = []
+  notices.show = (_tone, text, _more, _rule, act) => void shown.push({ text, act })
   try {
     await cancelWithUndo(store, workOf(store).sends, '', { market_id: 1, generation: 2 })
-    told[0].act.does()
-    await eventually('the undo', () => told.length === 2, 5000, 1)
+    shown[0].act.does()
+    await eventually('the undo', () => shown.length === 2, 5000, 1)
   } finally {
-    delete notices.tell
+    delete notices.show
   }
   const placed = sent.filter((r) => r.method === 'POST')
   assert.deepEqual(placed.map((r) => [r.tick, r.qty, r.post_only]), [[4000, 4, true]])
-  assert.equal(told[1].text, 'Put back 1 of 1')
+  assert.equal(shown[1].text, 'Put back 1 of 1')
 })
 
 test('the orders of a later round in the slot are none of the round that is shown', async () => {
@@ -591,15 +591,15 @@ test('the orders of a later round in the slot are none of the round that is show
   const { notices } = await load('shared/notices.svelte.ts')
   const { store, sent } = storeOf(VenueError, [{ seq: '90' }])
   store.account.open.set('a', { order_id: 'a', market_id: 1, generation: 3 })
-  const told = []
-  notices.tell = (_tone, text) => void told.push(text)
+  const shown = []
+  notices.show = (_tone, text) => void shown.push(text)
   try {
     await cancelWithUndo(store, undefined, ' in BTC 60 s', { market_id: 1, generation: 2 })
     await cancelWithUndo(store, undefined, '')
   } finally {
-    delete notices.tell
+    delete notices.show
   }
-  assert.deepEqual(told, ['No open orders in BTC 60 s', 'Canceled 1 order'])
+  assert.deepEqual(shown, ['No open orders in BTC 60 s', 'Canceled 1 order'])
   assert.deepEqual(sent.map((r) => r.target), ['/v1/portfolio/orders'])
 })
 
@@ -699,7 +699,7 @@ test('a fill is told where the page cannot make a notification', async () => {
   }
   try {
     const { alerts } = await load('shared/alerts.svelte.ts')
-    alerts.tell('fill', 'Bought 5 YES')
+    alerts.raise('fill', 'Bought 5 YES')
   } finally {
     for (const name of ['localStorage', 'document', 'Notification']) delete globalThis[name]
   }

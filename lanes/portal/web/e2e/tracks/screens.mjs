@@ -162,7 +162,7 @@ async function tasks(width, height, scheme) {
   await page.locator('[data-test="key"][data-label="my bot"]').waitFor()
   await look('account')
   await button('Revoke my bot').click()
-  await test('ask').getByRole('button', { name: 'Revoke' }).click()
+  await test('confirm').getByRole('button', { name: 'Revoke' }).click()
   await page.locator('[data-test="key"][data-label="my bot"]').waitFor({ state: 'detached' })
 }
 

@@ -1,4 +1,4 @@
-// Alerts tell the user of what happens while they look elsewhere: by a sound, and by a
+// Alerts inform the user of what happens while they look elsewhere: by a sound, and by a
 // notification of the browser. Both are off until the user turns them on.
 
 export type Event = 'fill' | 'settlement' | 'disconnect'
@@ -37,7 +37,7 @@ class Alerts {
     if (name === 'sound' && on) this.#beep('fill')
   }
 
-  tell(event: Event, text: string): void {
+  raise(event: Event, text: string): void {
     if (!this.settings[event]) return
     if (this.settings.sound) this.#beep(event)
     if (this.settings.browser && document.hidden && Notification.permission === 'granted') this.#notify(event, text)

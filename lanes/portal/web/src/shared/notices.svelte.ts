@@ -1,6 +1,6 @@
 import { VenueError } from '../venue/rest.ts'
 import { words } from './format.ts'
-import { errorOf } from './plain.ts'
+import { errorOf } from './errors.ts'
 
 export type Tone = 'plain' | 'good' | 'bad'
 
@@ -35,7 +35,7 @@ class Notices {
   #id = 0
   #table: Promise<Meaning[]> | undefined
 
-  tell(tone: Tone, text: string, more = '', rule = '', act?: Act, exact = ''): void {
+  show(tone: Tone, text: string, more = '', rule = '', act?: Act, exact = ''): void {
     const id = ++this.#id
     this.list = [...this.list.slice(1 - AT_ONCE), { id, tone, text, more, rule, act, exact }]
     setTimeout(() => this.drop(id), act ? ACT_MS : SHOWN_MS[tone])
@@ -51,9 +51,9 @@ class Notices {
     if (e instanceof VenueError) {
       const m = await this.#find(e.code)
       const plain = errorOf(e) || m?.means || words(e.code)
-      this.tell('bad', `${what} did not work`, plain, m && `/rules/errors#${m.code}`, undefined, exactly(e))
+      this.show('bad', `${what} did not work`, plain, m && `/rules/errors#${m.code}`, undefined, exactly(e))
     } else if (e instanceof TypeError) {
-      this.tell('bad', `${what}: no answer`, 'The venue cannot be reached. Once it can, the screen shows whether this happened.')
+      this.show('bad', `${what}: no answer`, 'The venue cannot be reached. Once it can, the screen shows whether this happened.')
     } else throw e
   }
 

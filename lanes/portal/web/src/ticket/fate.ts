@@ -1,7 +1,7 @@
 import { VenueError } from '../venue/rest.ts'
 import type { Order, PlaceOrder, Placed } from '../venue/wire.ts'
 import { cents, dollars, grouped } from '../shared/format.ts'
-import { errorOf, reasonOf } from '../shared/plain.ts'
+import { errorOf, reasonOf } from '../shared/errors.ts'
 
 // Fate is what became of an order, in words.
 export interface Fate {

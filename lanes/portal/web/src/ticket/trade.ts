@@ -88,10 +88,10 @@ export function openIn(store: TradingStore, r?: Round): Order[] {
 // cancelWithUndo cancels the orders of one round, or all, and offers to put them back with sends.
 export async function cancelWithUndo(store: TradingStore, sends: Sends, where: string, r?: Round): Promise<void> {
   const gone = openIn(store, r)
-  if (gone.length === 0) return notices.tell('plain', `No open orders${where}`)
+  if (gone.length === 0) return notices.show('plain', `No open orders${where}`)
   try {
     const { seq } = await cancelAll(store, r?.market_id)
-    notices.tell('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(store, sends, gone, seq) })
+    notices.show('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(store, sends, gone, seq) })
   } catch (e) {
     await notices.failed('Cancel', e)
   }
@@ -103,12 +103,12 @@ async function putBack(store: TradingStore, sends: Sends, seen: Order[], seq: U6
   try {
     const ended = await Promise.all(seen.map((o) => retryRateLimited(() => store.rest.get<Order>(`/v1/portfolio/orders/${o.order_id}`))))
     const orders = seen.map((o, i) => ({ ...o, remaining_qty: took(o, ended[i]!, seq) })).filter((o) => o.remaining_qty > 0)
-    if (orders.length === 0) return notices.tell('plain', 'Nothing to put back', 'The orders had filled or ended before the cancel.')
+    if (orders.length === 0) return notices.show('plain', 'Nothing to put back', 'The orders had filled or ended before the cancel.')
     const fates = await Promise.all(orders.map((o) => sends({
       client_order_id: freshId(), market_id: o.market_id, generation: o.generation, side: o.side, outcome: o.outcome, tick: o.tick, qty: o.remaining_qty, ...flagged(o), post_only: true,
     })))
     const back = fates.filter((f) => f.tone !== 'bad').length
-    notices.tell(back === orders.length ? 'plain' : 'bad', `Put back ${back} of ${orders.length}`, back === orders.length ? '' : 'The others would trade at once, or their round has ended.')
+    notices.show(back === orders.length ? 'plain' : 'bad', `Put back ${back} of ${orders.length}`, back === orders.length ? '' : 'The others would trade at once, or their round has ended.')
   } catch (e) {
     await notices.failed('Undo', e)
   }

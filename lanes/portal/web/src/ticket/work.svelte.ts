@@ -1,6 +1,6 @@
 import type { TradingStore } from '../store/store.ts'
 import { Intent } from './intent.svelte.ts'
-import { errorOf } from '../shared/plain.ts'
+import { errorOf } from '../shared/errors.ts'
 import type { Sends } from './trade.ts'
 
 // Work is what the user has sent and what is not answered yet. It outlives the tables and the ticket:

@@ -7,4 +7,4 @@ interface Question {
   does: () => void
 }
 
-export const ask = $state<{ question: Question | undefined }>({ question: undefined })
+export const confirmation = $state<{ question: Question | undefined }>({ question: undefined })
