@@ -308,7 +308,7 @@ export async function fills() {
     await submits()
     const [o] = await list('/v1/portfolio/orders?limit=1', 'orders')
     if (o.filled_qty === o.qty) return
-    await test('fate').filter({ hasText: 'anceled' }).waitFor()
+    await test('order-result').filter({ hasText: 'anceled' }).waitFor()
   }
 }
 

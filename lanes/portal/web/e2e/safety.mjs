@@ -140,7 +140,7 @@ async function pressedTwice() {
     await page.locator(READY).waitFor()
     const since = await counts()
     await press()
-    await test('fate').filter({ hasText: 'rest in the book' }).waitFor()
+    await test('order-result').filter({ hasText: 'rest in the book' }).waitFor()
     await page.locator(READY).waitFor() // another order would be taken by now
     assert.equal((await since()).length, 1, `one order for ${way}`)
     assert.equal(await page.evaluate(() => document.activeElement.className.includes('submit')), true, 'the focus stays')
@@ -174,7 +174,7 @@ async function lostAnswer(name) {
       window.watch.observe(form, { attributeFilter: ['data-stage'] })
     })
     await page.locator(READY).click()
-    await test('fate').filter({ hasText: says }).waitFor()
+    await test('order-result').filter({ hasText: says }).waitFor()
     const stages = await page.evaluate(() => (window.watch.disconnect(), window.stages.filter(([stage]) => stage !== 'ready')))
     assert.ok(stages.some(([stage]) => stage === 'asking') && stages.every(([, disabled]) => disabled), JSON.stringify(stages))
     await page.unroute(orders)
@@ -285,7 +285,7 @@ async function thinBook(name) {
     return placed.filled_qty > 0
   })
   const worst = Math.round(parseFloat(await page.evaluate(() => window.named)) * 100)
-  await test('fate').filter({ hasText: 'the rest was canceled: nobody offers more within your price' }).waitFor()
+  await test('order-result').filter({ hasText: 'the rest was canceled: nobody offers more within your price' }).waitFor()
   await snap(`${name}-stopped`)
   const now = await since()
   assert.equal(now.length, 1)
@@ -533,7 +533,7 @@ export async function safety(width) {
       const says = {}
       await screens.on(async (name) => {
         await live()
-        says[name] = await test('fate').textContent()
+        says[name] = await test('order-result').textContent()
         await snap(`${name}-after-kill`)
       })
       expected(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_FAILED|WebSocket connection to .* failed|status of (503|409|404)/) // while there is no venue, and then no order of the id, or a market without a fresh price is paused

@@ -170,7 +170,7 @@ test('an order is decreased where only its quantity falls, and else replaced', a
 })
 
 test('what became of an order is shown with its place in the queue', async () => {
-  const { placed } = await load('ticket/fate.ts')
+  const { placed } = await load('ticket/orderResult.ts')
   const o = { side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }
   const p = { order_id: '1', status: 'resting', filled_qty: 0, resting_qty: 10, fills: [] }
   assert.equal(placed(o, { ...p, queue_ahead: 1200 }).text, '10 YES to buy rest in the book at 40.0¢, behind 1,200.')
@@ -179,7 +179,7 @@ test('what became of an order is shown with its place in the queue', async () =>
 })
 
 test('the history says in sentences how an order ended', async () => {
-  const { ended, recovered } = await load('ticket/fate.ts')
+  const { ended, recovered } = await load('ticket/orderResult.ts')
   assert.equal(ended({ status: 'executed', reason: '' }), 'executed')
   assert.equal(ended({ status: 'canceled', reason: 'user_cancel' }), 'canceled: by you')
   assert.equal(ended({ status: 'rejected', reason: 'bad_qty' }), 'rejected: The quantity must be a whole number from 1 to 1,000,000.')
@@ -516,18 +516,18 @@ test('a close says what it could not sell', async () => {
 // If it is late, every look at the clock is ten seconds after the one before.
 async function settled(answers, late = false) {
   const { VenueError } = await load('venue/rest.ts')
-  const { Intent } = await load('ticket/intent.svelte.ts')
+  const { Submission } = await load('ticket/submission.svelte.ts')
   const { store, sent } = storeOf(VenueError, answers)
-  const intent = new Intent(store)
+  const submission = new Submission(store)
   const real = performance.now
   let now = 0
   if (late) performance.now = () => (now += 10_000)
   try {
-    await intent.send({ client_order_id: '7', market_id: 1, side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }, (e) => `rejected: ${e.code}`)
+    await submission.send({ client_order_id: '7', market_id: 1, side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }, (e) => `rejected: ${e.code}`)
   } finally {
     performance.now = real
   }
-  return { text: intent.fate.text, sent: sent.map((r) => `${r.method} ${r.target.replace('/v1/portfolio/orders', '')}`) }
+  return { text: submission.result.text, sent: sent.map((r) => `${r.method} ${r.target.replace('/v1/portfolio/orders', '')}`) }
 }
 
 const rested = { status: 'resting', qty: 10, filled_qty: 0, remaining_qty: 10, tick: 4000 }

@@ -56,7 +56,7 @@ async function restarts() {
 // buys buys 10 contracts at the market price.
 async function buys(outcome) {
   await fills()
-  await test('fate').filter({ hasText: `Bought 10 ${outcome.toUpperCase()}` }).waitFor()
+  await test('order-result').filter({ hasText: `Bought 10 ${outcome.toUpperCase()}` }).waitFor()
 }
 
 // types types a price into the ticket of each screen, for the round that is open.
@@ -158,7 +158,7 @@ await run({
     assert.ok(Number(paid.profit) < 0, `a profit of ${paid.profit}`)
     assert.match(shown.text, /−\$\d/)
     await lapses()
-    await test('fate-of').filter({ hasText: `BTC 60 s, round ${Number(paid.round_number).toLocaleString('en-US')}:` }).waitFor({ state: 'attached' })
+    await test('order-result-round').filter({ hasText: `BTC 60 s, round ${Number(paid.round_number).toLocaleString('en-US')}:` }).waitFor({ state: 'attached' })
     await test('last-settlement').waitFor()
     await tab('Rounds')
     await page.locator('[data-test="round"]', { hasText: paid.winner.toUpperCase() }).first().waitFor()

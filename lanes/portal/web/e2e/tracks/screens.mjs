@@ -100,7 +100,7 @@ async function tasks(width, height, scheme) {
   await page.locator('[name=amount]').fill('3')
   await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
   await fills()
-  await test('fate').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
+  await test('order-result').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
   await look('bought')
   await button('Contracts').click()
   await button('Limit').click()

@@ -31,7 +31,7 @@ async function lastSale(tries) {
   await page.locator('[name=slip]').fill('20')
   await page.locator('[name=qty]').fill('5')
   await fills()
-  await test('fate').filter({ hasText: `Bought 5 ${outcome.toUpperCase()}` }).waitFor()
+  await test('order-result').filter({ hasText: `Bought 5 ${outcome.toUpperCase()}` }).waitFor()
   await tab('Positions')
   const held = page.locator(`[data-test="position"][data-market="${round.market_id}"]`)
   await eventually('the last seconds', () => left(round) < LAST_MS)
@@ -217,8 +217,8 @@ await run({
     const o = await rests(9, String(tick / 100))
     const before = await ahead(o)
     assert.ok(before >= 42, `${before} ahead`)
-    await test('fate').filter({ hasText: /behind \d+/ }).waitFor()
-    assert.ok(Number(/behind (\d+)/.exec(await test('fate').textContent())[1]) >= before)
+    await test('order-result').filter({ hasText: /behind \d+/ }).waitFor()
+    assert.ok(Number(/behind (\d+)/.exec(await test('order-result').textContent())[1]) >= before)
     const bids = test('rung').and(page.locator('[data-side="bid"]'))
     // The ladder shows the prices around the market, which may leave an order far behind. Orders of the maker at
     // this price may leave the queue too.
@@ -324,7 +324,7 @@ await run({
     await test('outlook').filter({ hasText: /^Buys \d+ at/ }).waitFor()
     await snap('1440-market')
     await fills()
-    await test('fate').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
+    await test('order-result').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
     const [o] = await list(`/v1/portfolio/orders?limit=1&market_id=${r.market_id}`, 'orders')
     assert.equal(o.max_cost, '50000')
     const paid = (await list(`/v1/portfolio/fills?order_id=${o.order_id}`, 'fills')).reduce((sum, f) => sum + f.qty * f.tick_yes + Number(f.fee), 0)

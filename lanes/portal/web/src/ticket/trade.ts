@@ -1,7 +1,7 @@
 import type { Action } from '../venue/rest.ts'
 import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview, Round, U64 } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
-import type { Fate } from './fate.ts'
+import type { OrderResult } from './orderResult.ts'
 import { cents } from '../shared/format.ts'
 import { notices } from '../shared/notices.svelte.ts'
 import { retryRateLimited } from '../venue/retry.ts'
@@ -77,7 +77,7 @@ function flagged(o: Order): Partial<PlaceOrder> {
 }
 
 // Sends places one order, whatever becomes of its answers, and says what became of it.
-export type Sends = (order: PlaceOrder) => Promise<Fate>
+export type Sends = (order: PlaceOrder) => Promise<OrderResult>
 
 // openIn returns the open orders of one round, or all. The slot of an ended round can have another one,
 // whose orders are none of it.
@@ -104,10 +104,10 @@ async function putBack(store: TradingStore, sends: Sends, seen: Order[], seq: U6
     const ended = await Promise.all(seen.map((o) => retryRateLimited(() => store.rest.get<Order>(`/v1/portfolio/orders/${o.order_id}`))))
     const orders = seen.map((o, i) => ({ ...o, remaining_qty: took(o, ended[i]!, seq) })).filter((o) => o.remaining_qty > 0)
     if (orders.length === 0) return notices.show('plain', 'Nothing to put back', 'The orders had filled or ended before the cancel.')
-    const fates = await Promise.all(orders.map((o) => sends({
+    const results = await Promise.all(orders.map((o) => sends({
       client_order_id: freshId(), market_id: o.market_id, generation: o.generation, side: o.side, outcome: o.outcome, tick: o.tick, qty: o.remaining_qty, ...flagged(o), post_only: true,
     })))
-    const back = fates.filter((f) => f.tone !== 'bad').length
+    const back = results.filter((f) => f.tone !== 'bad').length
     notices.show(back === orders.length ? 'plain' : 'bad', `Put back ${back} of ${orders.length}`, back === orders.length ? '' : 'The others would trade at once, or their round has ended.')
   } catch (e) {
     await notices.failed('Undo', e)

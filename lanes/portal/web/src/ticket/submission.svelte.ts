@@ -1,7 +1,7 @@
 import { VenueError } from '../venue/rest.ts'
 import type { Order, PlaceOrder, Placed } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
-import { type Fate, placed, recovered } from './fate.ts'
+import { type OrderResult, placed, recovered } from './orderResult.ts'
 import { retryAfter } from '../venue/retry.ts'
 import { place } from './trade.ts'
 
@@ -11,7 +11,7 @@ const ARRIVED = new Set(['duplicate_client_order_id', 'unknown_order'])
 
 type Send = (store: TradingStore, order: PlaceOrder) => Promise<Placed>
 
-const REST_MS = 1000 // after an answer, so that a second press of the same hand sends nothing
+const COOLDOWN_MS = 1000 // after an answer, so that a second press of the same hand sends nothing
 const AGAIN_MS = 5000 // a signed request older than this is not accepted any more
 const GONE_MS = 9000 // so that no request for the order can arrive any more
 const PAUSE_MS = 400
@@ -19,22 +19,22 @@ const PAUSE_MS = 400
 // These codes leave open whether the order was placed, or say that it can be sent again.
 const OPEN = new Set(['sequencing_timeout', 'internal', 'shed', 'draining'])
 
-// Intent sends one order once. It is locked from the click to the answer, and for the same order a
+// Submission sends one order once. It is locked from the click to the answer, and for the same order a
 // second longer. If no answer comes, it asks for the order by its client_order_id, and sends the same
 // id again if there is none, or cancels by that id.
-export class Intent {
+export class Submission {
   stage = $state<'ready' | 'sending' | 'asking'>('ready')
-  #resting = $state('') // what was answered less than REST_MS ago
-  fate = $state.raw<Fate>()
-  order = $state.raw<PlaceOrder>() // the fate is of it
+  #cooling = $state('') // what was answered less than COOLDOWN_MS ago
+  result = $state.raw<OrderResult>()
+  order = $state.raw<PlaceOrder>() // the result is of it
   readonly #store: TradingStore
-  readonly #patient: boolean
+  readonly #retries: boolean
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  // A patient intent sends an order again that the venue rejected because of its rate.
-  constructor(store: TradingStore, patient = false) {
+  // With retries it sends an order again that the venue rejected because of its rate.
+  constructor(store: TradingStore, retries = false) {
     this.#store = store
-    this.#patient = patient
+    this.#retries = retries
   }
 
   // locked tells whether an order is on its way.
@@ -42,34 +42,34 @@ export class Intent {
     return this.stage !== 'ready'
   }
 
-  // locks tells whether the order of this wish cannot be sent now: an order is on its way, or the same
-  // wish was answered a moment ago.
-  locks(wish: string): boolean {
-    return this.locked || this.#resting === wish
+  // locks tells whether the order of this key cannot be sent now: an order is on its way, or the same
+  // key was answered a moment ago.
+  locks(key: string): boolean {
+    return this.locked || this.#cooling === key
   }
 
   // send resolves when it is known what became of the order. by sends it, as a placement or in the
-  // place of another order. wish is what the user sees of it: two orders of one wish are the same order.
-  async send(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send = place, wish = order.client_order_id): Promise<void> {
-    if (this.locks(wish)) return
+  // place of another order. key is what the user sees of it: two orders of one key are the same order.
+  async send(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send = place, key = order.client_order_id): Promise<void> {
+    if (this.locks(key)) return
     this.stage = 'sending'
-    this.fate = undefined
+    this.result = undefined
     this.order = order
     try {
-      this.fate = await this.#fate(order, rejected, by)
+      this.result = await this.#submit(order, rejected, by)
     } finally {
       this.stage = 'ready'
-      this.#rest(wish)
+      this.#coolDown(key)
     }
   }
 
-  #rest(wish: string): void {
-    this.#resting = wish
+  #coolDown(key: string): void {
+    this.#cooling = key
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => (this.#resting = ''), REST_MS)
+    this.#timer = setTimeout(() => (this.#cooling = ''), COOLDOWN_MS)
   }
 
-  async #fate(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send): Promise<Fate> {
+  async #submit(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send): Promise<OrderResult> {
     let begun = performance.now()
     let lost = false // whether an answer was lost
     for (;;) {
@@ -77,7 +77,7 @@ export class Intent {
       try {
         return placed(order, await by(this.#store, order))
       } catch (e) {
-        const wait = this.#patient ? retryAfter(e) : undefined
+        const wait = this.#retries ? retryAfter(e) : undefined
         if (wait !== undefined && !lost) {
           await new Promise((resolve) => setTimeout(resolve, wait))
           begun = performance.now() // nothing was placed until now
@@ -90,28 +90,28 @@ export class Intent {
       }
       lost = true
       this.stage = 'asking'
-      const found = await this.#ask(order, begun, sent)
+      const found = await this.#lookUp(order, begun, sent)
       if (found) return found
       this.stage = 'sending'
     }
   }
 
-  // ask waits until the venue says what it knows of an order. It returns nothing if the order can
+  // lookUp waits until the venue says what it knows of an order. It returns nothing if the order can
   // be sent again. begun is when it was sent first, sent when it was sent last. A look-up does not find
   // an order that the venue still has in hand, but a cancel is sequenced behind it: what is unknown after
   // that was never placed.
-  async #ask(order: PlaceOrder, begun: number, sent: number): Promise<Fate | undefined> {
-    let withdrawn = false
+  async #lookUp(order: PlaceOrder, begun: number, sent: number): Promise<OrderResult | undefined> {
+    let canceled = false
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
       try {
         const { orders } = await this.#store.rest.get<{ orders: Order[] }>(`/v1/portfolio/orders?client_order_id=${order.client_order_id}`)
         if (orders[0]) return recovered(orders[0])
-        if (withdrawn) return { tone: 'bad', text: 'It did not reach the venue. Nothing was placed.' }
+        if (canceled) return { tone: 'bad', text: 'It did not reach the venue. Nothing was placed.' }
         if (performance.now() - begun < AGAIN_MS) return undefined
         if (performance.now() - sent < GONE_MS) continue
-        await this.#withdraw(order)
-        withdrawn = true
+        await this.#cancel(order)
+        canceled = true
       } catch (e) {
         if (!(e instanceof VenueError || e instanceof TypeError)) throw e
         if (e instanceof VenueError && e.status === 401) return { tone: 'bad', text: 'The venue no longer accepts this key, and whether the order was placed is not known. Sign in with another key and look under Orders and Fills.' }
@@ -119,8 +119,8 @@ export class Intent {
     }
   }
 
-  // withdraw cancels an order by its client_order_id, if there is one.
-  async #withdraw(order: PlaceOrder): Promise<void> {
+  // cancel cancels an order by its client_order_id, if there is one.
+  async #cancel(order: PlaceOrder): Promise<void> {
     try {
       await this.#store.rest.call('DELETE', `/v1/portfolio/orders/by-client-order-id/${order.client_order_id}`)
     } catch (e) {

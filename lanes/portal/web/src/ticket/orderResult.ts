@@ -3,8 +3,8 @@ import type { Order, PlaceOrder, Placed } from '../venue/wire.ts'
 import { cents, dollars, grouped } from '../shared/format.ts'
 import { errorOf, reasonOf } from '../shared/errors.ts'
 
-// Fate is what became of an order, in words.
-export interface Fate {
+// OrderResult is what became of an order, in words.
+export interface OrderResult {
   tone: 'good' | 'plain' | 'bad'
   text: string
   error?: VenueError
@@ -20,7 +20,7 @@ export function behind(ahead: number | undefined): string {
 const named = (o: { side: string; outcome: string }, qty: number): string => `${o.side === 'buy' ? 'Bought' : 'Sold'} ${grouped(qty)} ${o.outcome.toUpperCase()}`
 
 // placed says what became of an order that the venue answered.
-export function placed(o: PlaceOrder, p: Placed): Fate {
+export function placed(o: PlaceOrder, p: Placed): OrderResult {
   const price = (tick: number): number => (o.outcome === 'yes' ? tick : 10000 - tick)
   const money = p.fills.reduce((sum, f) => sum + f.qty * price(f.tick_yes), 0)
   const done = p.filled_qty ? `${named(o, p.filled_qty)} at ${cents(money / p.filled_qty)}¢ for ${dollars(money)} before fees` : ''
@@ -41,7 +41,7 @@ function whyOf(o: Pick<Order, 'status' | 'reason'>): string {
 }
 
 // recovered says what became of an order whose answer was lost.
-export function recovered(o: Order): Fate {
+export function recovered(o: Order): OrderResult {
   const lost = 'The answer was lost, but your order arrived once: '
   const filled = o.filled_qty ? `${grouped(o.filled_qty)} of ${grouped(o.qty)} filled` : ''
   if (o.status === 'rejected') return { tone: 'bad', text: `The answer was lost. The order was rejected: ${whyOf(o)}` }
