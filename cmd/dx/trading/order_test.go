@@ -104,7 +104,7 @@ func TestCancelTriesEveryBatch(t *testing.T) {
 
 // TestSlippageOfTheScreen checks that the trading screen has the same slippage.
 func TestSlippageOfTheScreen(t *testing.T) {
-	b, err := os.ReadFile("../../../lanes/portal/web/src/ticket/quotes.ts")
+	b, err := os.ReadFile("../../../lanes/portal/web/src/ticket/pricing.ts")
 	if err != nil {
 		t.Fatal(err)
 	}

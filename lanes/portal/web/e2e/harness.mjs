@@ -125,7 +125,7 @@ export async function roomy(enough = ENOUGH_MS, most = 9000) {
   await select(round.category)
   await eventually('a ticket for the round', async () => {
     if ((await page.locator('.submit:not([aria-disabled=true])').count()) > 0) return true
-    if ((await test('outlook').filter({ hasText: 'your price was for the last one' }).count()) === 0) return false
+    if ((await test('verdict').filter({ hasText: 'your price was for the last one' }).count()) === 0) return false
     await select((round.category % 9) + 1) // leaves the price that was typed
     await select(round.category)
     return false

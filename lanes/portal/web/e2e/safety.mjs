@@ -194,7 +194,7 @@ async function oldPreview(name) {
   const since = await counts()
   const held = []
   await page.route('**/v1/mcp', (route) => void held.push(route))
-  await test('outlook').filter({ hasText: 'The venue does not answer' }).waitFor()
+  await test('verdict').filter({ hasText: 'The venue does not answer' }).waitFor()
   assert.ok(await page.locator('.submit').isDisabled())
   await page.locator('[name=qty]').press('Enter')
   await snap(`${name}-no-preview`)
@@ -267,7 +267,7 @@ async function thinBook(name) {
   await snap(`${name}-thin-book`)
   await faultless(name)
   await page.locator('[name=slip]').fill('3')
-  await test('outlook').filter({ hasText: 'the rest is canceled: nobody offers more within your price' }).waitFor()
+  await test('verdict').filter({ hasText: 'the rest is canceled: nobody offers more within your price' }).waitFor()
   // Nothing fills if the ask rose by more than the limit allows at that moment.
   let since, placed
   await eventually('an order that fills in part', async () => {
@@ -443,8 +443,8 @@ export async function safety(width) {
       await screens.on(() => page.evaluate(() => {
         window.seen = [] // what the ticket said
         window.pressed = 0
-        const note = () => window.seen.push(document.querySelector('[data-test=outlook]').textContent)
-        new MutationObserver(note).observe(document.querySelector('[data-test=outlook]'), { childList: true, characterData: true, subtree: true })
+        const note = () => window.seen.push(document.querySelector('[data-test=verdict]').textContent)
+        new MutationObserver(note).observe(document.querySelector('[data-test=verdict]'), { childList: true, characterData: true, subtree: true })
         const press = () => setTimeout(() => {
           document.querySelector('.submit').click()
           document.querySelector('form').requestSubmit()
@@ -521,7 +521,7 @@ export async function safety(width) {
       killed()
       await screens.on(async (name) => {
         await page.locator('[data-test="connection"][data-state="lost"]:visible').waitFor()
-        await test('outlook').filter({ hasText: 'The venue cannot be reached' }).waitFor()
+        await test('verdict').filter({ hasText: 'The venue cannot be reached' }).waitFor()
         await test('price-age').filter({ hasText: /\d+ s old/ }).and(page.locator(':visible')).first().waitFor()
         assert.ok(await page.locator('.submit').isDisabled())
         await page.locator('form[data-stage="asking"]').waitFor()

@@ -348,7 +348,7 @@ test('a price typed for one round is cleared in the next, a proposed one is not 
 })
 
 test('terms of market orders and of amounts follow the book, the cash and the fee', async () => {
-  const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('ticket/quotes.ts')
+  const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('ticket/pricing.ts')
   const { cents } = await load('shared/format.ts')
   const { Book } = await load('store/books.ts')
   assert.equal(feeOf(250, 10, 5000), 625)
@@ -361,13 +361,13 @@ test('terms of market orders and of amounts follow the book, the cash and the fe
   assert.equal(affordable(book, 'yes', 9999, 50_000 + 625, 250), 10)
   assert.equal(affordable(book, 'yes', 9999, 50_000 + 624, 250), 9)
   assert.equal(affordable(book, 'yes', 5100, 1e9, 250), 20)
-  const wish = { side: 'buy', outcome: 'yes', market: true, tick: 0, slip: 200, qty: 10, amount: 0 }
-  assert.deepEqual(termsOf(wish, book, 1e9, 250), { qty: 10, worst: 5200, cap: 52_630 })
-  assert.deepEqual(termsOf(wish, book, 30_000, 250), { qty: 10, worst: 5200, cap: 30_000 })
-  assert.deepEqual(termsOf({ ...wish, amount: 50_625 }, book, 1e9, 250), { qty: 10, worst: 5200, cap: 50_625 })
-  assert.deepEqual(termsOf({ ...wish, side: 'sell' }, book, 0, 250), { qty: 10, worst: 4600, cap: 0 })
-  assert.equal(termsOf(wish, undefined, 1e9, 250).worst, 0)
-  assert.deepEqual(termsOf({ ...wish, market: false, tick: 5000, amount: 50_630 }, book, 1e9, 250), { qty: 10, worst: 0, cap: 0 })
+  const input = { side: 'buy', outcome: 'yes', market: true, tick: 0, slip: 200, qty: 10, amount: 0 }
+  assert.deepEqual(termsOf(input, book, 1e9, 250), { qty: 10, worst: 5200, cap: 52_630 })
+  assert.deepEqual(termsOf(input, book, 30_000, 250), { qty: 10, worst: 5200, cap: 30_000 })
+  assert.deepEqual(termsOf({ ...input, amount: 50_625 }, book, 1e9, 250), { qty: 10, worst: 5200, cap: 50_625 })
+  assert.deepEqual(termsOf({ ...input, side: 'sell' }, book, 0, 250), { qty: 10, worst: 4600, cap: 0 })
+  assert.equal(termsOf(input, undefined, 1e9, 250).worst, 0)
+  assert.deepEqual(termsOf({ ...input, market: false, tick: 5000, amount: 50_630 }, book, 1e9, 250), { qty: 10, worst: 0, cap: 0 })
   for (const [qty, cost, shown] of [[10, 50_625, '51.3'], [3, 15_000, '50.7']]) {
     assert.equal(cents(breakEven(250, qty, cost)), shown)
     const returned = (pips) => qty * pips - feeOf(250, qty, pips)

@@ -23,7 +23,7 @@ async function restarts() {
   await venue.stop()
   await screens.on(async (name) => {
     await page.locator('[data-test="connection"][data-state="lost"]:visible').waitFor()
-    await test('outlook').filter({ hasText: 'The venue cannot be reached' }).waitFor()
+    await test('verdict').filter({ hasText: 'The venue cannot be reached' }).waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await prices('grey')
     await snap(`${name}-restart`)
@@ -44,7 +44,7 @@ async function restarts() {
   assert.equal((await placedAs(o)).status, 'canceled')
   await screens.on(async () => {
     await go('Trade')
-    await test('outlook').filter({ hasNotText: 'The venue cannot be reached' }).waitFor()
+    await test('verdict').filter({ hasNotText: 'The venue cannot be reached' }).waitFor()
     await prices('of their colors')
   })
   await go('Trade')
@@ -73,7 +73,7 @@ async function types() {
 
 // lapses waits for the next round: no ticket keeps a price of the last one.
 const lapses = () => screens.on(async (name) => {
-  await test('outlook').filter({ hasText: 'your price was for the last one' }).waitFor({ timeout: ROUND_MS })
+  await test('verdict').filter({ hasText: 'your price was for the last one' }).waitFor({ timeout: ROUND_MS })
   assert.equal(await page.locator('[name=price]').inputValue(), '')
   assert.ok(await page.locator('.submit').isDisabled())
   await snap(`${name}-rollover`)

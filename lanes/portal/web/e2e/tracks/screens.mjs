@@ -95,7 +95,7 @@ async function tasks(width, height, scheme) {
   await roomy()
   await button('Market').click()
   await button('Max').click()
-  await test('outlook').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
+  await test('verdict').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
   await button('Dollars').click()
   await page.locator('[name=amount]').fill('3')
   await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()

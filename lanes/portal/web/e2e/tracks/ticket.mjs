@@ -213,7 +213,7 @@ await run({
     const [first, second] = [await joins(other, 30), await joins(other, 12)]
     await page.locator('[name=price]').fill(String(tick / 100))
     await page.locator('[name=qty]').fill('9')
-    await test('outlook').filter({ hasText: /Rests in the book, behind \d+/ }).waitFor()
+    await test('verdict').filter({ hasText: /Rests in the book, behind \d+/ }).waitFor()
     const o = await rests(9, String(tick / 100))
     const before = await ahead(o)
     assert.ok(before >= 42, `${before} ahead`)
@@ -297,7 +297,7 @@ await run({
   async 'no order is placed at an old price'() {
     await roomy()
     await page.evaluate(() => (window.mute = (text) => text.includes('"type":"oracle"')))
-    await test('outlook').filter({ hasText: /price is \d+ s old/ }).waitFor()
+    await test('verdict').filter({ hasText: /price is \d+ s old/ }).waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await page.evaluate(() => (window.mute = undefined))
     await page.locator('.submit:not([aria-disabled=true])').waitFor()
@@ -307,7 +307,7 @@ await run({
     const r = await roomy()
     const before = await placed()
     await admin(`/admin/markets/${r.market_id}/pause`, {})
-    await test('outlook').filter({ hasText: 'Trading is paused' }).waitFor()
+    await test('verdict').filter({ hasText: 'Trading is paused' }).waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await page.locator('[name=qty]').press('Enter')
     await admin(`/admin/markets/${r.market_id}/resume`, {})
@@ -321,7 +321,7 @@ await run({
     await button('Dollars').click()
     await page.locator('[name=amount]').fill('5')
     await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
-    await test('outlook').filter({ hasText: /^Buys \d+ at/ }).waitFor()
+    await test('verdict').filter({ hasText: /^Buys \d+ at/ }).waitFor()
     await snap('1440-market')
     await fills()
     await test('order-result').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
@@ -330,7 +330,7 @@ await run({
     const paid = (await list(`/v1/portfolio/fills?order_id=${o.order_id}`, 'fills')).reduce((sum, f) => sum + f.qty * f.tick_yes + Number(f.fee), 0)
     assert.ok(paid > 35_000 && paid <= 50_000, `${paid} pips for $5`)
     await button('Max').click()
-    await test('outlook').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
+    await test('verdict').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
     await page.locator('[name=qty]').fill('10')
     await button('Limit').click()
   },
@@ -437,7 +437,7 @@ await run({
     await roomy()
     await button('Sell').click()
     await page.locator('[name=qty]').fill('900000')
-    await page.locator('[data-test="outlook"]', { hasText: 'would reject' }).waitFor()
+    await page.locator('[data-test="verdict"]', { hasText: 'would reject' }).waitFor()
     await page.locator('[data-test="refusal"]', { hasText: /to sell/ }).waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await button('Buy').click()
@@ -448,7 +448,7 @@ await run({
     await snap('1440-rejected')
     await page.locator('[name=qty]').fill('10')
     await page.locator('[name=price]').fill(FAR) // the proposed price may cross the book by now
-    await page.locator('[data-test="outlook"]', { hasText: 'Rests' }).waitFor()
+    await page.locator('[data-test="verdict"]', { hasText: 'Rests' }).waitFor()
   },
 
   async 'what is held is sold in the last seconds of a round'() {

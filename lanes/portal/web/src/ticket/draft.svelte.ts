@@ -1,6 +1,6 @@
 import type { OutcomeName, PlaceOrder, Round, Side, U64 } from '../venue/wire.ts'
 import { next } from '../book/ladder.ts'
-import { SLIP, type Terms, type Wish } from './quotes.ts'
+import { SLIP, type Terms, type TicketInput } from './pricing.ts'
 import { freshId } from './trade.ts'
 
 export type Kind = 'limit' | 'market'
@@ -8,7 +8,7 @@ export type Tif = 'gtc' | 'gtt' | 'ioc' | 'fok'
 export type Unit = 'contracts' | 'dollars'
 
 // Draft is the order in the ticket. Prices are in cents and money in dollars, as the user
-// types them; wish() converts them to pips.
+// types them; input converts them to pips.
 export class Draft {
   side = $state<Side>('buy')
   outcome = $state<OutcomeName>('yes')
@@ -82,7 +82,7 @@ export class Draft {
     return next
   }
 
-  get wish(): Wish {
+  get input(): TicketInput {
     const market = this.kind === 'market'
     return {
       side: this.side, outcome: this.outcome, market, tick: market ? 0 : pips(this.price ?? 0), slip: pips(this.slip ?? 0),

@@ -6,7 +6,7 @@ import { cents } from '../shared/format.ts'
 import { notices } from '../shared/notices.svelte.ts'
 import { retryRateLimited } from '../venue/retry.ts'
 import { invalidate } from '../store/redraw.svelte.ts'
-import { SLIP } from './quotes.ts'
+import { SLIP } from './pricing.ts'
 
 // The user's actions. Each is stored as the last action of the store, to be copied.
 

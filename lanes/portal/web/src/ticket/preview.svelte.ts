@@ -8,9 +8,9 @@ const AGAIN_MS = 250
 const IDLE_MS = 1000 // after which it is requested again though nothing changed
 const OLD_MS = 2000
 
-// Outlook is the preview of the order in the ticket. It is requested soon after the terms change,
+// OrderPreview is the preview of the order in the ticket. It is requested soon after the terms change,
 // again after each change of the book, and again after a second. Only the latest response counts.
-export class Outlook {
+export class OrderPreview {
   shown = $state.raw<Preview>()
   refusal = $state.raw<VenueError>()
   order = $state.raw<PlaceOrder>() // that shown and refusal are about

@@ -34,8 +34,8 @@ export function affordable(book: Book, outcome: OutcomeName, worst: number, amou
 // of dx order and dx top.
 export const SLIP = 200 // pips
 
-// Wish is what the ticket asks for; money and prices in pips, 0 for none.
-export interface Wish {
+// TicketInput is what the ticket asks for; money and prices in pips, 0 for none.
+export interface TicketInput {
   side: Side
   outcome: OutcomeName
   market: boolean
@@ -52,9 +52,9 @@ export interface Terms {
   cap: number
 }
 
-// termsOf works out the terms of a wish against the book. worst is 0 if nobody is on the other
+// termsOf works out the terms of the input against the book. worst is 0 if nobody is on the other
 // side.
-export function termsOf(w: Wish, book: Book | undefined, cash: number, rate: number): Terms {
+export function termsOf(w: TicketInput, book: Book | undefined, cash: number, rate: number): Terms {
   if (!w.market) return { qty: w.amount && w.tick ? Math.floor(w.amount / eachCosts(rate, w.tick)) : w.qty, worst: 0, cap: 0 }
   const other = w.outcome === 'yes' ? 'no' : 'yes'
   if (w.side === 'sell') {
