@@ -144,7 +144,7 @@ test('the place in the queue is read again after its level changes, and never gr
 
 test('an order is decreased where only its quantity falls, and else replaced', async () => {
   const { Amendment } = await load('portfolio/amendment.svelte.ts')
-  const { insteadOf } = await load('ticket/trade.ts')
+  const { insteadOf } = await load('ticket/actions.ts')
   const o = { order_id: '5', market_id: 1, generation: 2, side: 'buy', outcome: 'no', tick: 4000, remaining_qty: 10, tif: 'gtc', flags: 0b0101, group_id: 3 }
   const a = new Amendment()
   a.begin(o)
@@ -481,14 +481,14 @@ function storeOf(VenueError, answers) {
 
 test('a close is tried again after a rate limit and after a lost answer, and sells once', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeLimit, closeOut } = await load('ticket/trade.ts')
-  const { workOf } = await load('ticket/work.svelte.ts')
+  const { closeLimit, closeOut } = await load('ticket/actions.ts')
+  const { pendingOf } = await load('ticket/pending.svelte.ts')
   const sold = { status: 'executed', filled_qty: 6, resting_qty: 0, fills: [{ qty: 6, tick_yes: 5000 }] }
   const { store, sent } = storeOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
   store.books.set(1, { generation: 2, best: () => 5000 })
   const position = { market_id: 1, generation: 2, yes_qty: 10, yes_reserved: 0, no_qty: 4, no_reserved: 0 }
   const redeemed = []
-  assert.deepEqual(await closeOut(store, workOf(store).sends, position, (o) => closeLimit(store, position, o), (pairs) => redeemed.push(pairs)), [])
+  assert.deepEqual(await closeOut(store, pendingOf(store).submit, position, (o) => closeLimit(store, position, o), (pairs) => redeemed.push(pairs)), [])
   assert.deepEqual(redeemed, [4])
   const redeems = sent.filter((r) => r.target.endsWith('/redeem'))
   assert.deepEqual(redeems.map((r) => r.qty), [4, 4], 'pairs are redeemed again after a rate limit')
@@ -501,15 +501,15 @@ test('a close is tried again after a rate limit and after a lost answer, and sel
 
 test('a close says what it could not sell', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeLimit, closeOut } = await load('ticket/trade.ts')
-  const { workOf } = await load('ticket/work.svelte.ts')
+  const { closeLimit, closeOut } = await load('ticket/actions.ts')
+  const { pendingOf } = await load('ticket/pending.svelte.ts')
   const part = { status: 'canceled', reason: 'no_liquidity', filled_qty: 2, resting_qty: 0, fills: [{ qty: 2, tick_yes: 5000 }] }
   const { store } = storeOf(VenueError, [part])
   store.books.set(1, { generation: 2, best: (outcome) => (outcome === 'yes' ? 5000 : 0) })
   const held = { market_id: 1, generation: 2, yes_qty: 5, yes_reserved: 0, no_qty: 0, no_reserved: 0 }
   const limit = (outcome) => closeLimit(store, held, outcome)
-  assert.deepEqual(await closeOut(store, workOf(store).sends, held, limit), ['3 YES found no buyer at 48.0¢ or more'])
-  assert.deepEqual(await closeOut(store, workOf(store).sends, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
+  assert.deepEqual(await closeOut(store, pendingOf(store).submit, held, limit), ['3 YES found no buyer at 48.0¢ or more'])
+  assert.deepEqual(await closeOut(store, pendingOf(store).submit, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
 })
 
 // settled sends an order to a venue that answers by answers, and returns what became of it with the requests.
@@ -562,9 +562,9 @@ test('an order is not asked for again with a key that was revoked', async () => 
 
 test('an undo puts back only what the cancel took', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { cancelWithUndo } = await load('ticket/trade.ts')
+  const { cancelWithUndo } = await load('ticket/actions.ts')
   const { notices } = await load('shared/notices.svelte.ts')
-  const { workOf } = await load('ticket/work.svelte.ts')
+  const { pendingOf } = await load('ticket/pending.svelte.ts')
   const order = (id) => ({ order_id: id, market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 4000, qty: 10, tif: 'gtc', flags: 0, group_id: 0, status: 'partially_filled', filled_qty: 1, remaining_qty: 6 })
   const ended = (id, seq, status, filled_qty) => ({ ...order(id), status, filled_qty, remaining_qty: 0, last_update_seq: seq })
   const rests = { status: 'resting', filled_qty: 0, resting_qty: 4, fills: [] }
@@ -574,7 +574,7 @@ test('an undo puts back only what the cancel took', async () => {
   const shown = []
   notices.show = (_tone, text, _more, _rule, act) => void shown.push({ text, act })
   try {
-    await cancelWithUndo(store, workOf(store).sends, '', { market_id: 1, generation: 2 })
+    await cancelWithUndo(store, pendingOf(store).submit, '', { market_id: 1, generation: 2 })
     shown[0].act.does()
     await eventually('the undo', () => shown.length === 2, 5000, 1)
   } finally {
@@ -587,7 +587,7 @@ test('an undo puts back only what the cancel took', async () => {
 
 test('the orders of a later round in the slot are none of the round that is shown', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { cancelWithUndo } = await load('ticket/trade.ts')
+  const { cancelWithUndo } = await load('ticket/actions.ts')
   const { notices } = await load('shared/notices.svelte.ts')
   const { store, sent } = storeOf(VenueError, [{ seq: '90' }])
   store.account.open.set('a', { order_id: 'a', market_id: 1, generation: 3 })

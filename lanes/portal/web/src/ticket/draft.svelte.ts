@@ -1,7 +1,7 @@
 import type { OutcomeName, PlaceOrder, Round, Side, U64 } from '../venue/wire.ts'
 import { next } from '../book/ladder.ts'
 import { SLIP, type Terms, type TicketInput } from './pricing.ts'
-import { freshId } from './trade.ts'
+import { freshId } from './actions.ts'
 
 export type Kind = 'limit' | 'market'
 export type Tif = 'gtc' | 'gtt' | 'ioc' | 'fok'

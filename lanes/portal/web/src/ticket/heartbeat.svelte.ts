@@ -1,7 +1,7 @@
 import BeatWorker from './beat.worker.ts?worker'
 import { VenueError } from '../venue/rest.ts'
 import type { TradingStore } from '../store/store.ts'
-import { arm, disarm } from './trade.ts'
+import { arm, disarm } from './actions.ts'
 
 // Heartbeat re-arms the dead-man switch three times per timeout while the page is open.
 // When the page closes it stops, and the switch cancels all orders.

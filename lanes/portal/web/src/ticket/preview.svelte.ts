@@ -1,7 +1,7 @@
 import { VenueError } from '../venue/rest.ts'
 import type { PlaceOrder, Preview, U64 } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
-import { preview } from './trade.ts'
+import { preview } from './actions.ts'
 
 const PAUSE_MS = 120
 const AGAIN_MS = 250

@@ -3,7 +3,7 @@ import type { Order, PlaceOrder, Placed } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
 import { type OrderResult, placed, recovered } from './orderResult.ts'
 import { retryAfter } from '../venue/retry.ts'
-import { place } from './trade.ts'
+import { place } from './actions.ts'
 
 // After a lost answer these say that the first one may have arrived: the id is taken, or the order
 // to replace is gone.

@@ -76,8 +76,8 @@ function flagged(o: Order): Partial<PlaceOrder> {
   return terms
 }
 
-// Sends places one order, whatever becomes of its answers, and says what became of it.
-export type Sends = (order: PlaceOrder) => Promise<OrderResult>
+// SubmitOrder places one order, whatever becomes of its answers, and says what became of it.
+export type SubmitOrder = (order: PlaceOrder) => Promise<OrderResult>
 
 // openIn returns the open orders of one round, or all. The slot of an ended round can have another one,
 // whose orders are none of it.
@@ -85,13 +85,13 @@ export function openIn(store: TradingStore, r?: Round): Order[] {
   return [...store.account.open.values()].filter((o) => !r || (o.market_id === r.market_id && o.generation === r.generation))
 }
 
-// cancelWithUndo cancels the orders of one round, or all, and offers to put them back with sends.
-export async function cancelWithUndo(store: TradingStore, sends: Sends, where: string, r?: Round): Promise<void> {
+// cancelWithUndo cancels the orders of one round, or all, and offers to put them back with submit.
+export async function cancelWithUndo(store: TradingStore, submit: SubmitOrder, where: string, r?: Round): Promise<void> {
   const gone = openIn(store, r)
   if (gone.length === 0) return notices.show('plain', `No open orders${where}`)
   try {
     const { seq } = await cancelAll(store, r?.market_id)
-    notices.show('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(store, sends, gone, seq) })
+    notices.show('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(store, submit, gone, seq) })
   } catch (e) {
     await notices.failed('Cancel', e)
   }
@@ -99,12 +99,12 @@ export async function cancelWithUndo(store: TradingStore, sends: Sends, where: s
 
 // putBack places again what the cancel of a seq took of the orders that were seen before it, where they
 // rest: none of them trades at once.
-async function putBack(store: TradingStore, sends: Sends, seen: Order[], seq: U64): Promise<void> {
+async function putBack(store: TradingStore, submit: SubmitOrder, seen: Order[], seq: U64): Promise<void> {
   try {
     const ended = await Promise.all(seen.map((o) => retryRateLimited(() => store.rest.get<Order>(`/v1/portfolio/orders/${o.order_id}`))))
     const orders = seen.map((o, i) => ({ ...o, remaining_qty: took(o, ended[i]!, seq) })).filter((o) => o.remaining_qty > 0)
     if (orders.length === 0) return notices.show('plain', 'Nothing to put back', 'The orders had filled or ended before the cancel.')
-    const results = await Promise.all(orders.map((o) => sends({
+    const results = await Promise.all(orders.map((o) => submit({
       client_order_id: freshId(), market_id: o.market_id, generation: o.generation, side: o.side, outcome: o.outcome, tick: o.tick, qty: o.remaining_qty, ...flagged(o), post_only: true,
     })))
     const back = results.filter((f) => f.tone !== 'bad').length
@@ -131,7 +131,7 @@ export function closeLimit(store: TradingStore, p: Position, outcome: OutcomeNam
 
 // closeOut redeems the pairs of a position and sells the rest at the market, no lower than limit says. It
 // calls redeemed after a redemption, and returns what cannot be sold now.
-export async function closeOut(store: TradingStore, sends: Sends, p: Position, limit: (o: OutcomeName) => number, redeemed: (pairs: number) => void): Promise<string[]> {
+export async function closeOut(store: TradingStore, submit: SubmitOrder, p: Position, limit: (o: OutcomeName) => number, redeemed: (pairs: number) => void): Promise<string[]> {
   const free = { yes: p.yes_qty - p.yes_reserved, no: p.no_qty - p.no_reserved }
   const pairs = Math.min(free.yes, free.no)
   if (pairs > 0) {
@@ -147,7 +147,7 @@ export async function closeOut(store: TradingStore, sends: Sends, p: Position, l
       stuck.push(`nobody bids for ${outcome.toUpperCase()} now`)
       continue
     }
-    const done = await sends({ client_order_id: freshId(), market_id: p.market_id, generation: p.generation, side: 'sell', outcome, type: 'market', worst_tick, qty })
+    const done = await submit({ client_order_id: freshId(), market_id: p.market_id, generation: p.generation, side: 'sell', outcome, type: 'market', worst_tick, qty })
     if (done.filled === undefined) stuck.push(`${outcome.toUpperCase()}: ${done.text}`)
     else if (done.filled < qty) stuck.push(`${qty - done.filled} ${outcome.toUpperCase()} found no buyer at ${cents(worst_tick)}¢ or more`)
   }
