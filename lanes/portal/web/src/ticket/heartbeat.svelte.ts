@@ -1,4 +1,4 @@
-import BeatWorker from './beat.worker.ts?worker'
+import HeartbeatTimer from './heartbeatTimer.worker.ts?worker'
 import { VenueError } from '../venue/rest.ts'
 import type { TradingStore } from '../store/store.ts'
 import { arm, disarm } from './actions.ts'
@@ -9,24 +9,24 @@ export class Heartbeat {
   on = $state(false)
   seconds = $state(10)
   readonly #store: TradingStore
-  readonly #worker = new BeatWorker()
+  readonly #timer = new HeartbeatTimer()
   readonly #failed: (why: unknown) => void
   #missed = false
 
   constructor(store: TradingStore, failed: (why: unknown) => void) {
     this.#store = store
     this.#failed = failed
-    this.#worker.onmessage = () => void this.#beat(false)
+    this.#timer.onmessage = () => void this.#renew(false)
   }
 
   async start(): Promise<void> {
     this.on = true
-    this.#worker.postMessage((this.seconds * 1000) / 3)
-    await this.#beat(true)
+    this.#timer.postMessage((this.seconds * 1000) / 3)
+    await this.#renew(true)
   }
 
   async stop(): Promise<void> {
-    this.#still()
+    this.#stopTimer()
     await this.#disarm()
   }
 
@@ -40,28 +40,28 @@ export class Heartbeat {
 
   // fired stops the heartbeat after the switch has fired.
   fired(): void {
-    this.#still()
+    this.#stopTimer()
   }
 
   end(): void {
-    this.#worker.terminate()
+    this.#timer.terminate()
   }
 
-  #still(): void {
+  #stopTimer(): void {
     this.on = false
-    this.#worker.postMessage(0)
+    this.#timer.postMessage(0)
   }
 
-  // beat re-arms the switch. The next beat retries a failure; of several failures in a row
-  // only the first is reported. A beat that arrived after the switch was turned off has armed it again,
+  // renew re-arms the switch. The next renewal retries a failure; of several failures in a row
+  // only the first is reported. A renewal that arrived after the switch was turned off has armed it again,
   // and a first one without an answer may have.
-  async #beat(byHand: boolean): Promise<void> {
+  async #renew(byHand: boolean): Promise<void> {
     if (!this.on) return
     try {
       await arm(this.#store, this.seconds * 1000, byHand)
       this.#missed = false
     } catch (e) {
-      if (byHand) this.#still()
+      if (byHand) this.#stopTimer()
       if (!this.#missed) this.#failed(e)
       this.#missed = !byHand
       if (e instanceof VenueError) return
