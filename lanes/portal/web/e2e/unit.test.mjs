@@ -400,7 +400,7 @@ test('new bounds keep what they do not name', async () => {
 })
 
 test('the curve ends with the profit, and the CSV has money in dollars', async () => {
-  const { csvOf, curve } = await load('portfolio/money.svelte.ts')
+  const { csvOf, curve } = await load('portfolio/portfolioData.svelte.ts')
   assert.deepEqual(curve([{ profit: null }, { profit: '-30' }, { profit: '50' }], 20, 5), [0, 50, 20, 25])
   const row = { n: '2', ts: '1700000000123456789', kind: 'fill', amount: '-12345', balance_after: '99', category: 1, round_number: '7', order_id: '5' }
   const deposit = { n: '1', ts: row.ts, kind: 'deposit', amount: '100', balance_after: '100', ref: 'a,"b"' }

@@ -104,7 +104,7 @@ async function tasks(width, height, scheme) {
   await look('bought')
   await button('Contracts').click()
   await button('Limit').click()
-  assert.equal(await test('pinned').isVisible(), narrow, 'the figures of the market stay in sight on a phone')
+  assert.equal(await test('market-bar').isVisible(), narrow, 'the figures of the market stay in sight on a phone')
 
   // Each part of the screen, and each table.
   for (const place of narrow ? ['Markets', 'Chart', 'Book', 'Trade', 'Orders'] : ['Trade']) {

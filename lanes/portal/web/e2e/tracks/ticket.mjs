@@ -60,10 +60,10 @@ async function opens() {
   await test('sim').waitFor()
   // In the last minute of a quarter of an hour no round opens before the next quarter.
   await test('series').locator('.left').first().waitFor({ timeout: 90_000 })
-  assert.equal(await test('vitals').count(), 0, 'no sequence numbers before the engineer view')
+  assert.equal(await test('diagnostics').count(), 0, 'no sequence numbers before the engineer view')
   await snap('1440-first')
   await page.keyboard.press('e')
-  const [whole, seen] = await test('vitals').evaluate((e) => [e.scrollWidth, e.clientWidth])
+  const [whole, seen] = await test('diagnostics').evaluate((e) => [e.scrollWidth, e.clientWidth])
   assert.ok(whole <= seen, `the status line needs ${whole} pixels and has ${seen}`)
 }
 

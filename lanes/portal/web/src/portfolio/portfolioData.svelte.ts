@@ -5,8 +5,8 @@ import { retryRateLimited } from '../venue/retry.ts'
 const SHOWN = 200 // rows of the ledger on the page
 const PAGE = 1000 // the most that one read returns
 
-// Money is the state of the portfolio page: the ledger and the result of every round.
-export class Money {
+// PortfolioData is the state of the portfolio page: the ledger and the result of every round.
+export class PortfolioData {
   rounds = $state.raw<RoundResult[]>([]) // newest first, of the category
   every = $state.raw<RoundResult[]>([]) // newest first, of all series
   ledger = $state.raw<LedgerRow[]>([]) // newest first, of the kinds
