@@ -865,16 +865,16 @@ test('an action on a round is none on the next round in its slot', async () => {
   const answers = { ...WELL, '/admin/markets/3/pause': {}, '/admin/markets/3/void': {}, '/admin/markets/3/propose': {} }
   const { sent, end } = await operatorOf(answers)
   try {
-    const { pause, proposePrice, voidRound } = await load('operator/deeds.ts')
-    const { deed } = await load('operator/deed.svelte.ts')
+    const { pause, proposePrice, voidRound } = await load('operator/actions.ts')
+    const { actionDialog } = await load('operator/actionDialog.svelte.ts')
     const round = { market_id: 3, round_number: '70', series: 'BTC 60 s', strike: '1', open_interest: 0, halted: false }
     const posts = () => sent.filter((r) => r.startsWith('POST'))
     for (const act of [pause, proposePrice, voidRound]) {
       act(round)
       answers['/admin/markets'] = { markets: [{ ...round, round_number: '71' }], as_of_seq: '6' }
-      await assert.rejects(deed.now.does({ price: '1' }, 'why'), { code: 'invalid_transition' })
+      await assert.rejects(actionDialog.action.does({ price: '1' }, 'why'), { code: 'invalid_transition' })
       answers['/admin/markets'] = { markets: [round], as_of_seq: '7' }
-      await deed.now.does({ price: '1' }, 'why')
+      await actionDialog.action.does({ price: '1' }, 'why')
     }
     assert.deepEqual(posts(), ['pause', 'propose', 'void'].map((action) => `POST /admin/markets/3/${action}`))
   } finally {

@@ -6,13 +6,13 @@ import type { U64 } from '../venue/wire.ts'
 // but a journal can hold text from before it did.
 const HIDDEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
-// plain shows hidden characters by their number, so that a name cannot look like another one.
-export function plain(text: string): string {
+// printable shows hidden characters by their number, so that a name cannot look like another one.
+export function printable(text: string): string {
   return text.replace(HIDDEN, (c) => `[U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}]`)
 }
 
 export function words(name: string): string {
-  return plain(name).replaceAll('_', ' ')
+  return printable(name).replaceAll('_', ' ')
 }
 
 // sentence is words with a capital letter.

@@ -1,8 +1,8 @@
 // The actions of the page: what each says, asks and sends.
 import { VenueError } from '../venue/rest.ts'
 import type { U64 } from '../venue/wire.ts'
-import { deed, type Deed, type Done } from './deed.svelte.ts'
-import { money, pipsOf, plain, price, priceOf } from './text.ts'
+import { actionDialog, type OperatorAction, type Done } from './actionDialog.svelte.ts'
+import { money, pipsOf, printable, price, priceOf } from './text.ts'
 import { venue } from './venue.svelte.ts'
 import type { Account, Approval, Feed, Operator, Pending, Round, Withdrawal } from './wire.ts'
 
@@ -10,9 +10,9 @@ const DOLLARS = 'An amount in dollars above 0, with at most four decimals.'
 const PRICE = 'A price above 0, with at most eight decimals.'
 const MONEY = { reads: pipsOf, wrong: DOLLARS }
 
-function open(d: Deed): void {
-  deed.said = ''
-  deed.now = d
+function open(d: OperatorAction): void {
+  actionDialog.message = ''
+  actionDialog.action = d
 }
 
 const send = <T>(method: string, path: string, body: unknown): Promise<T> => venue.api!.call<T>(method, path, body)
@@ -75,7 +75,7 @@ export function decideWithdrawal(w: Withdrawal, complete: boolean): void {
   open({
     title: `${complete ? 'Approve' : 'Reject'} withdrawal ${w.withdrawal_id}`, yes: complete ? 'Approve the withdrawal' : 'Reject the withdrawal',
     text: complete
-      ? `${money(w.amount)} leave account ${w.user_id} for “${plain(w.destination)}”. This is final; then the money is paid.`
+      ? `${money(w.amount)} leave account ${w.user_id} for “${printable(w.destination)}”. This is final; then the money is paid.`
       : `${money(w.amount)} return to the free cash of account ${w.user_id}. This is final.`,
     does: async (_, reason) => outcome(await send<Pending>('POST', `/admin/withdrawals/${w.withdrawal_id}/${complete ? 'complete' : 'reject'}`, { reason }), `Withdrawal ${w.withdrawal_id} is ${complete ? 'approved' : 'rejected'}.`),
   })
@@ -94,7 +94,7 @@ export function paymentFailed(w: Withdrawal): void {
 export function decideApproval(a: Approval, approve: boolean): void {
   open({
     title: `${approve ? 'Approve' : 'Reject'} request ${a.approval_id}`, yes: approve ? 'Approve and execute' : 'Reject the request',
-    text: `${plain(a.requested_by)} requested: ${described(a)}. ${a.reason ? `Reason: ${plain(a.reason)}.` : 'No reason was given.'} ${approve ? 'The venue executes it at once.' : 'Nothing happens.'}`,
+    text: `${printable(a.requested_by)} requested: ${described(a)}. ${a.reason ? `Reason: ${printable(a.reason)}.` : 'No reason was given.'} ${approve ? 'The venue executes it at once.' : 'Nothing happens.'}`,
     does: async (_, reason) => {
       await send('POST', `/admin/approvals/${a.approval_id}/${approve ? 'approve' : 'reject'}`, { reason })
       return { text: `Request ${a.approval_id} is ${approve ? 'approved and executed' : 'rejected'}.` }
@@ -106,15 +106,15 @@ export function decideApproval(a: Approval, approve: boolean): void {
 export function described(a: Approval): string {
   switch (a.action) {
     case 'deposit':
-      return `deposit ${money(a.amount!)} into account ${a.user_id}, ${plain(a.deposit_id!)}`
+      return `deposit ${money(a.amount!)} into account ${a.user_id}, ${printable(a.deposit_id!)}`
     case 'complete_withdrawal':
-      return `withdrawal ${a.withdrawal_id}, ${money(a.amount!)} of account ${a.user_id} to “${plain(a.destination!)}”`
+      return `withdrawal ${a.withdrawal_id}, ${money(a.amount!)} of account ${a.user_id} to “${printable(a.destination!)}”`
     case 'void_market':
       return `void market ${a.market_id}, round ${a.round_number}`
     case 'propose_price':
       return `settle market ${a.market_id}, round ${a.round_number} at ${price(a.settle_price!)}`
     default:
-      return `price ${price(a.price!)} for feed ${a.feed} from ${plain(a.source!)}`
+      return `price ${price(a.price!)} for feed ${a.feed} from ${printable(a.source!)}`
   }
 }
 
@@ -134,7 +134,7 @@ export function deposit(a: Account): void {
   const limit = venue.me?.four_eyes
   open({
     title: `Deposit into account ${a.user_id}`, yes: 'Book the deposit',
-    text: `For ${plain(a.name)}. A repeat with the same reference and amount books nothing.${limit == null ? '' : ` More than ${money(limit)} needs another operator.`}`,
+    text: `For ${printable(a.name)}. A repeat with the same reference and amount books nothing.${limit == null ? '' : ` More than ${money(limit)} needs another operator.`}`,
     fields: [
       { name: 'amount', label: 'Amount in dollars', ...MONEY },
       { name: 'id', label: 'Reference', hint: 'Of the bank, at most 128 bytes; it identifies the deposit for good' },
@@ -147,7 +147,7 @@ export function suspend(a: Account): void {
   const on = a.state !== 'suspended'
   open({
     title: `${on ? 'Suspend' : 'Resume'} account ${a.user_id}`, yes: on ? 'Suspend the account' : 'Resume the account',
-    text: on ? `${plain(a.name)} can cancel orders and read, and nothing else, until you resume the account.` : `${plain(a.name)} can trade again.`,
+    text: on ? `${printable(a.name)} can cancel orders and read, and nothing else, until you resume the account.` : `${printable(a.name)} can trade again.`,
     does: async (_, reason) => {
       await send('POST', `/admin/users/${a.user_id}/${on ? 'suspend' : 'resume'}`, { reason })
       return { text: `Account ${a.user_id} is ${on ? 'suspended' : 'active again'}.` }
@@ -157,7 +157,7 @@ export function suspend(a: Account): void {
 
 export function cancelOrders(a: Account): void {
   open({
-    title: `Cancel the orders of account ${a.user_id}`, yes: 'Cancel the orders', text: `${plain(a.name)} has ${a.open_orders.length} resting orders. All of them end.`,
+    title: `Cancel the orders of account ${a.user_id}`, yes: 'Cancel the orders', text: `${printable(a.name)} has ${a.open_orders.length} resting orders. All of them end.`,
     does: async (_, reason) => {
       const { canceled } = await send<{ canceled: number }>('DELETE', `/admin/users/${a.user_id}/orders`, { reason })
       return { text: `${canceled} orders of account ${a.user_id} are canceled.` }
@@ -167,7 +167,7 @@ export function cancelOrders(a: Account): void {
 
 export function resetToken(a: Account): void {
   open({
-    title: `New token for account ${a.user_id}`, yes: 'Reset the token', text: `The present token of ${plain(a.name)} ends at once. Keys go on working. Be sure whom you are talking to.`,
+    title: `New token for account ${a.user_id}`, yes: 'Reset the token', text: `The present token of ${printable(a.name)} ends at once. Keys go on working. Be sure whom you are talking to.`,
     does: async (_, reason) => {
       const t = await send<{ account_token: string }>('POST', `/admin/users/${a.user_id}/token`, { reason })
       return { text: `Account ${a.user_id} has a new token.`, secret: { what: `New account token of ${a.user_id}`, value: t.account_token } }
@@ -177,7 +177,7 @@ export function resetToken(a: Account): void {
 
 export function revokeKey(a: Account, key: string, label: string): void {
   open({
-    title: 'Revoke a key', yes: 'Revoke the key', text: `${key}${label ? ` (${plain(label)})` : ''} of ${plain(a.name)} ends at once, on every interface. It cannot come back.`,
+    title: 'Revoke a key', yes: 'Revoke the key', text: `${key}${label ? ` (${printable(label)})` : ''} of ${printable(a.name)} ends at once, on every interface. It cannot come back.`,
     does: async (_, reason) => {
       await send('DELETE', `/admin/users/${a.user_id}/keys/${encodeURIComponent(key)}`, { reason })
       return { text: `The key ${key} is revoked.` }

@@ -11,7 +11,7 @@ export interface Field {
   wrong?: string
 }
 
-export interface Deed {
+export interface OperatorAction {
   title: string
   text: string
   yes: string
@@ -25,6 +25,6 @@ export interface Done {
   secret?: { what: string; value: string } // shown once
 }
 
-export const deed = $state<{ now: Deed | undefined; secret: Done['secret'] | undefined; said: string }>({ now: undefined, secret: undefined, said: '' })
+export const actionDialog = $state<{ action: OperatorAction | undefined; secret: Done['secret'] | undefined; message: string }>({ action: undefined, secret: undefined, message: '' })
 
 export const MAX_REASON = 256 // bytes
