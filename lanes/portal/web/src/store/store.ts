@@ -293,13 +293,13 @@ export class TradingStore implements Listener {
     await this.#readChart()
   }
 
-  // #readChart reads the index and the chances of YES for what the chart shows. What the socket
+  // #readChart reads the index and the chance of YES for what the chart shows. What the socket
   // delivers meanwhile continues it.
   async #readChart(): Promise<void> {
     const s = seriesOf(this.#selected)
     if (!s || !this.reachable) return
     const from = Math.floor(this.clock.now() / 1000) - s.minutes * 60 - LEAD[s.minutes]!
-    await Promise.all([this.#readIndex(s.asset.feed, from), this.#readChances(s.category, from)])
+    await Promise.all([this.#readIndex(s.asset.feed, from), this.#readChanceHistory(s.category, from)])
     invalidate()
   }
 
@@ -312,7 +312,7 @@ export class TradingStore implements Listener {
     } while (cursor)
   }
 
-  async #readChances(category: number, from: number): Promise<void> {
+  async #readChanceHistory(category: number, from: number): Promise<void> {
     const s = seriesOf(category)!
     const wanted = this.rounds.of(category).filter((r) => boundary(r, s) / 1000 > from && !this.chanceHistory.known(r.round_number))
     await Promise.all(wanted.map(async (r) => this.chanceHistory.whole(r.round_number, (await this.#history(r)) ?? [])))

@@ -3,8 +3,8 @@ import { Submission } from './submission.svelte.ts'
 import { errorOf } from '../shared/errors.ts'
 import type { SubmitOrder } from './actions.ts'
 
-// PendingActions is what the user has sent and what is not answered yet. It outlives the tables and the ticket:
-// leaving one while the venue is asked neither unlocks it nor loses what became of the order.
+// PendingActions holds the requests of the user that the venue has not answered yet. It outlives the tables
+// and the ticket: leaving one during a request neither unlocks it nor loses the result of the order.
 export class PendingActions {
   readonly ticket: Submission
   readonly submit: SubmitOrder // an order that no ticket shows, with its own submission

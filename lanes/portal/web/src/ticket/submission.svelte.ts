@@ -31,7 +31,7 @@ export class Submission {
   readonly #retries: boolean
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  // With retries it sends an order again that the venue rejected because of its rate.
+  // With retries it repeats an order that the venue rejected because of its rate.
   constructor(store: TradingStore, retries = false) {
     this.#store = store
     this.#retries = retries
@@ -42,14 +42,14 @@ export class Submission {
     return this.stage !== 'ready'
   }
 
-  // locks tells whether the order of this key cannot be sent now: an order is on its way, or the same
-  // key was answered a moment ago.
+  // locks tells whether an order with this key cannot be sent now: another one is on its way, or one with
+  // the same key was answered a moment ago.
   locks(key: string): boolean {
     return this.locked || this.#cooling === key
   }
 
   // send resolves when it is known what became of the order. by sends it, as a placement or in the
-  // place of another order. key is what the user sees of it: two orders of one key are the same order.
+  // place of another order. Two orders with one key, which is what the user sees, are the same order.
   async send(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send = place, key = order.client_order_id): Promise<void> {
     if (this.locks(key)) return
     this.stage = 'sending'

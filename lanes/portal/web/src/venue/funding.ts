@@ -1,8 +1,8 @@
 import type { Rest } from './rest.ts'
 import type { Balance, Deposit, NewWithdrawal, Withdrawal } from './wire.ts'
 
-// FundingClient reads and withdraws the money of an account. Owner does it with the account token, fundingClient with
-// an API key. They throw VenueError for an error response, and TypeError without an answer.
+// FundingClient reads and withdraws the money of an account: Owner with the account token, fundingClient
+// with an API key. They throw VenueError for an error response, and TypeError without an answer.
 export interface FundingClient {
   balance(): Promise<Balance>
   deposits(): Promise<{ deposits: Deposit[] }>

@@ -1,7 +1,7 @@
 import { VenueError } from './rest.ts'
 
-// retryRateLimited sends a request again that the venue rejects because of its rate, after the time that
-// the rejection names.
+// retryRateLimited repeats a request that the venue rejects because of its rate, after the time that the
+// rejection names.
 export async function retryRateLimited<T>(send: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

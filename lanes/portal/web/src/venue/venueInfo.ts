@@ -11,7 +11,7 @@ export interface VenueInfo {
   dev_key: boolean
 }
 
-// readVenueInfo reads it, and returns a clock set from the portal's Date header, which is
+// readVenueInfo reads it and returns a clock set from the portal's Date header, which is
 // accurate enough to sign with if this computer's clock is wrong.
 export async function readVenueInfo(): Promise<{ venueInfo: VenueInfo; clock: VenueClock }> {
   const answer = await fetch('/venue.json', { cache: 'no-store' })
@@ -21,9 +21,9 @@ export async function readVenueInfo(): Promise<{ venueInfo: VenueInfo; clock: Ve
   return { venueInfo: (await answer.json()) as VenueInfo, clock }
 }
 
-// apiAddress returns the address from which the API accepts this page: the API knows the portal
-// as 127.0.0.1, and localhost is a different origin.
-export function apiAddress(venueInfo: VenueInfo, here: Location): string | undefined {
+// acceptedAddress returns the address from which the API accepts this page; undefined if this is it. The
+// API knows the portal as 127.0.0.1, and localhost is a different origin.
+export function acceptedAddress(venueInfo: VenueInfo, here: Location): string | undefined {
   const api = new URL(venueInfo.api)
   return here.hostname === 'localhost' && api.hostname === '127.0.0.1' ? here.href.replace('//localhost', '//127.0.0.1') : undefined
 }
