@@ -59,7 +59,7 @@ export class Funds {
     } catch (e) {
       if (e instanceof VenueError && e.status === 401) throw e
       if (!(e instanceof VenueError) && !(e instanceof TypeError)) throw e
-      this.late = true
+      if (mine === this.#reads) this.late = true
     }
   }
 

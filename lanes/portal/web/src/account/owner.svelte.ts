@@ -7,6 +7,7 @@ const TOKEN = 'duplex-account-token'
 class OwnerSession {
   owner = $state.raw<Owner>()
   readonly #owners = new Map<string, Owner>() // by token
+  #changes = 0 // of the token
 
   constructor() {
     const token = sessionStorage.getItem(TOKEN)
@@ -21,16 +22,20 @@ class OwnerSession {
     return owner
   }
 
-  // open keeps a token that the portal accepts. It throws as Owner does.
-  async open(token: string): Promise<Owner> {
+  // open keeps a token that the portal accepts. It returns undefined if the token of the tab changed
+  // before the portal answered: that change counts. It throws as Owner does.
+  async open(token: string): Promise<Owner | undefined> {
+    const mine = ++this.#changes
     const owner = new Owner(token)
     await owner.keys()
+    if (mine !== this.#changes) return undefined
     sessionStorage.setItem(TOKEN, token)
     return (this.owner = this.#ownerOf(token))
   }
 
   // close removes the token from this tab.
   close(): void {
+    this.#changes += 1
     sessionStorage.removeItem(TOKEN)
     this.owner = undefined
   }

@@ -58,7 +58,9 @@ export class Agents {
 
   // signIn keeps a token that the portal accepts. It throws as Owner does.
   async signIn(token: string): Promise<void> {
-    this.#use(await session.open(token))
+    const owner = await session.open(token)
+    if (!owner) return
+    this.#use(owner)
     await this.read()
   }
 
@@ -89,6 +91,7 @@ export class Agents {
     try {
       await this.#readList(owner)
       await this.#readActivity(owner)
+      if (owner !== this.#owner) return
       this.unreachable = false
     } catch (e) {
       if (owner !== this.#owner) return
@@ -109,7 +112,9 @@ export class Agents {
     if (this.selected === 0) this.selected = this.list.find((a) => a.state !== 'closed')?.user_id ?? 0
     const changed = agents.filter((a) => a.state !== 'closed' && this.mandates.get(a.user_id)?.rev !== a.rev)
     const read = await Promise.all(changed.map(async (a) => [a.user_id, await owner.mandate(a.user_id)] as const))
-    if (owner === this.#owner && read.length > 0) this.mandates = new Map([...this.mandates, ...read])
+    if (owner !== this.#owner) return
+    const newer = read.filter(([id, m]) => m.rev >= (this.mandates.get(id)?.rev ?? 0)) // another read can have been faster
+    if (newer.length > 0) this.mandates = new Map([...this.mandates, ...newer])
   }
 
   async #readActivity(owner: Owner): Promise<void> {
@@ -121,15 +126,21 @@ export class Agents {
     this.activity = activity
   }
 
-  // create makes an agent and selects it. It returns the agent's user_id.
-  async create(name: string, fund: U64, mandate: Mandate): Promise<number> {
-    const { user_id } = await this.#signed().create(name, fund, mandate)
+  // create makes an agent and selects it, and returns its user_id; undefined if its owner has signed out
+  // before the answer.
+  async create(name: string, fund: U64, mandate: Mandate): Promise<number | undefined> {
+    const owner = this.#signed()
+    const { user_id } = await owner.create(name, fund, mandate)
+    if (owner !== this.#owner) return undefined
     this.select(user_id)
     return user_id
   }
 
+  // issue makes a key and shows its secret, unless the owner has signed out before the answer.
   async issue(id: number, name: string): Promise<void> {
-    const key = await this.#signed().newKey(id, name)
+    const owner = this.#signed()
+    const key = await owner.newKey(id, name)
+    if (owner !== this.#owner) return
     this.issued = { ...key, name, user_id: id }
     await this.read()
   }
@@ -170,7 +181,8 @@ export class Agents {
   // fails. It throws the first failure. It reads the list first, because an agent may be new.
   async haltAll(): Promise<void> {
     const owner = this.#signed()
-    const agents = await owner.agents().then((r) => r.agents, () => this.list)
+    const known = this.list
+    const agents = await owner.agents().then((r) => r.agents, () => known)
     const halts = await Promise.allSettled(agents.filter(stoppable).map((a) => owner.halt(a.user_id)))
     await this.read()
     for (const h of halts) if (h.status === 'rejected') throw h.reason

@@ -28,13 +28,23 @@ const PITCH: Record<Event, number> = { fill: 880, settlement: 660, disconnect: 2
 class Alerts {
   settings = $state<Settings>(stored())
   #audio: AudioContext | undefined
+  #browserChanges = 0
 
   // set changes a setting. It asks the browser for permission first, which the user can refuse.
   async set(name: keyof Settings, on: boolean): Promise<void> {
-    if (name === 'browser' && on && (typeof Notification === 'undefined' || (await Notification.requestPermission()) !== 'granted')) return
+    if (name === 'browser' && !(await this.#permitted(on))) return
     this.settings[name] = on
     localStorage.setItem(STORE, JSON.stringify(this.settings))
     if (name === 'sound' && on) this.#beep('fill')
+  }
+
+  // permitted tells whether the setting of browser notifications may change. A change made while the browser
+  // asks the user counts instead of this one.
+  async #permitted(on: boolean): Promise<boolean> {
+    const mine = ++this.#browserChanges
+    if (!on) return true
+    if (typeof Notification === 'undefined') return false
+    return (await Notification.requestPermission()) === 'granted' && mine === this.#browserChanges
   }
 
   raise(event: Event, text: string): void {
