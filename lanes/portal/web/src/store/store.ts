@@ -457,6 +457,7 @@ export class TradingStore implements Listener {
     const r = this.rounds.current(this.#selected)
     if (!r) return
     const page = await this.rest.get<{ trades: Trade[]; as_of_seq: U64 }>(`/v1/markets/${r.market_id}/trades?limit=${TAPE}`)
+    if (this.rounds.current(r.category)?.round_number !== r.round_number) return // its tape would take the place of the next round's
     this.#tape(r.market_id, r.generation).read(page.trades.filter((t) => t.generation === r.generation), page.as_of_seq)
     invalidate()
   }

@@ -12,6 +12,7 @@ export class Heartbeat {
   readonly #timer = new HeartbeatTimer()
   readonly #failed: (why: unknown) => void
   #missed = false
+  #starts = 0
 
   constructor(store: TradingStore, failed: (why: unknown) => void) {
     this.#store = store
@@ -21,6 +22,7 @@ export class Heartbeat {
 
   async start(): Promise<void> {
     this.on = true
+    this.#starts += 1
     this.#timer.postMessage((this.seconds * 1000) / 3)
     await this.#renew(true)
   }
@@ -57,11 +59,12 @@ export class Heartbeat {
   // and a first one without an answer may have.
   async #renew(byHand: boolean): Promise<void> {
     if (!this.on) return
+    const begun = this.#starts
     try {
       await arm(this.#store, this.seconds * 1000, byHand)
       this.#missed = false
     } catch (e) {
-      if (byHand) this.#stopTimer()
+      if (byHand && begun === this.#starts) this.#stopTimer() // the user has not turned it on again meanwhile
       if (!this.#missed) this.#failed(e)
       this.#missed = !byHand
       if (e instanceof VenueError) return

@@ -16,9 +16,8 @@ export class PendingActions {
     this.ticket = new Submission(store)
     this.change = new Submission(store)
     this.submit = async (order) => {
-      const submission = new Submission(store, true)
-      await submission.send(order, (e) => errorOf(e, { need: 0, cash: store.account.cash, held: 0 }) || e.message)
-      return submission.result!
+      const result = await new Submission(store, true).send(order, (e) => errorOf(e, { need: 0, cash: store.account.cash, held: 0 }) || e.message)
+      return result! // a new submission has no lock
     }
   }
 }

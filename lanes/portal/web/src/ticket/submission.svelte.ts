@@ -48,15 +48,15 @@ export class Submission {
     return this.locked || this.#cooling === key
   }
 
-  // send resolves when it is known what became of the order. by sends it, as a placement or in the
-  // place of another order. Two orders with one key, which is what the user sees, are the same order.
-  async send(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send = place, key = order.client_order_id): Promise<void> {
-    if (this.locks(key)) return
+  // send returns the result of the order once it is known; undefined if the order was locked and is not
+  // sent. by sends it, as a placement or in the place of another order. Two orders with one key, which is what the user sees, are the same order.
+  async send(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send = place, key = order.client_order_id): Promise<OrderResult | undefined> {
+    if (this.locks(key)) return undefined
     this.stage = 'sending'
     this.result = undefined
     this.order = order
     try {
-      this.result = await this.#submit(order, rejected, by)
+      return (this.result = await this.#submit(order, rejected, by))
     } finally {
       this.stage = 'ready'
       this.#coolDown(key)
