@@ -20,9 +20,10 @@ const send = <T>(method: string, path: string, body: unknown): Promise<T> => ven
 // sendTo sends an action on a round. A request names the slot of its market, so that the round could have
 // ended under the dialog: then it is rejected here, and the next round in the slot stays as it is.
 async function sendTo<T>(r: Round, action: string, body: object): Promise<T> {
-  const { markets } = await venue.api!.get<{ markets: Round[] }>('/admin/markets')
+  const api = venue.api! // of the operator who decided, also if another one signs in meanwhile
+  const { markets } = await api.get<{ markets: Round[] }>('/admin/markets')
   if (!markets.some((m) => m.market_id === r.market_id && m.round_number === r.round_number)) throw new VenueError(409, 'invalid_transition')
-  return send<T>('POST', `/admin/markets/${r.market_id}/${action}`, body)
+  return api.call<T>('POST', `/admin/markets/${r.market_id}/${action}`, body)
 }
 
 // outcome says what happened: done, or that a second operator has to approve it.
