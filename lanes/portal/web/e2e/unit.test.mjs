@@ -907,3 +907,90 @@ test('a request keeps its id until it is answered, and a rejected one does not',
   assert.notEqual(second, first, 'the first one was answered')
   assert.notEqual(await send('2.50 bank'), second, 'the second one was rejected')
 })
+
+test('a token that is forgotten before the portal answers is not kept', async () => {
+  const kept = new Map()
+  globalThis.sessionStorage = { getItem: () => null, setItem: (k, v) => void kept.set(k, v), removeItem: (k) => void kept.delete(k) }
+  const real = globalThis.fetch
+  let answer
+  globalThis.fetch = () => new Promise((resolve) => (answer = () => resolve({ ok: true, status: 200, json: async () => ({ keys: [] }) })))
+  try {
+    const { session } = await load('account/owner.svelte.ts')
+    const opening = session.open('secret')
+    session.close()
+    answer()
+    assert.equal(await opening, undefined)
+    assert.deepEqual([session.owner, kept.size], [undefined, 0])
+    const again = session.open('secret')
+    answer()
+    assert.equal(await again, session.owner)
+    session.close()
+  } finally {
+    globalThis.fetch = real
+    delete globalThis.sessionStorage
+  }
+})
+
+test('the trades of a round that ended do not take the place of those of the next one', async () => {
+  globalThis.window = { setInterval() {}, setTimeout() {}, addEventListener() {} }
+  globalThis.navigator = { onLine: false }
+  globalThis.document = { visibilityState: 'visible' }
+  try {
+    const { TradingStore } = await load('store/store.ts')
+    const { VenueClock } = await load('venue/clock.ts')
+    const store = new TradingStore({ api: '', ws: '' }, {}, new VenueClock())
+    const answers = []
+    store.rest.get = (target) => (target.includes('/trades') ? new Promise((resolve) => answers.push(resolve)) : Promise.reject(new TypeError('lost')))
+    const trade = (seq, generation) => ({ seq, ts: '0', market_id: 1, generation, tick_yes: 5000, qty: 1 })
+    const round = (generation) => ({ market_id: 1, generation, category: 1, round_number: String(generation), status: 'trading', open_ts: '0' })
+    store.frame('rounds', { type: 'round', seq: '1', msg: round(1) })
+    store.frame('rounds', { type: 'round', seq: '5', msg: round(2) })
+    store.frame('trades', { type: 'trade', seq: '6', msg: trade('6', 2) })
+    answers[0]({ trades: [trade('3', 1)], as_of_seq: '4' })
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    assert.deepEqual(store.tape().map((t) => t.seq), ['6'])
+  } finally {
+    for (const name of ['window', 'navigator', 'document']) delete globalThis[name]
+  }
+})
+
+test('an action goes on with the token of the operator who decided, and the answer to one who left signs nobody out', async () => {
+  const { sent, venue, end } = await operatorOf({ ...WELL })
+  const well = globalThis.fetch
+  try {
+    const { pause } = await load('operator/actions.ts')
+    const { actionDialog } = await load('operator/actionDialog.svelte.ts')
+    const round = { market_id: 3, round_number: '70', series: 'BTC 60 s', strike: '1', open_interest: 0, halted: false }
+    const tokens = []
+    let answer
+    globalThis.fetch = (path, { headers, method }) => {
+      if (method === 'POST') tokens.push(headers.Authorization)
+      if (path === '/admin/markets') return new Promise((resolve) => (answer = resolve))
+      return Promise.resolve({ ok: true, status: 200, json: async () => ({}) })
+    }
+    pause(round)
+    const paused = actionDialog.action.does({}, 'why')
+    globalThis.fetch = well
+    venue.signOut()
+    await venue.signIn('other')
+    globalThis.fetch = (path, { headers }) => (tokens.push(headers.Authorization), Promise.resolve({ ok: true, status: 200, json: async () => ({}) }))
+    answer({ ok: true, status: 200, json: async () => ({ markets: [round] }) })
+    await paused
+    assert.deepEqual(tokens, ['Bearer t'])
+
+    const rejected = []
+    globalThis.fetch = (path) => (path === '/livez' ? well(path, {}) : new Promise((resolve) => rejected.push(() => resolve({ ok: false, status: 401, json: async () => ({ error: { code: 'unauthorized' } }) }))))
+    const read = venue.refresh()
+    await eventually('the read', () => rejected.length === 4, 5000, 1)
+    venue.signOut()
+    globalThis.fetch = well
+    await venue.signIn('t')
+    for (const reject of rejected) reject()
+    await read
+    assert.equal(venue.me?.name, 'ann')
+    assert.ok(sent.length > 0)
+  } finally {
+    globalThis.fetch = well
+    end()
+  }
+})
