@@ -109,7 +109,7 @@ func TestSlippageOfTheScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := fmt.Sprintf("\nexport const SLIP = %d ", Slippage); !strings.Contains(string(b), want) {
-		t.Errorf("quotes.ts has no %q", want)
+		t.Errorf("pricing.ts has no %q", want)
 	}
 }
 
