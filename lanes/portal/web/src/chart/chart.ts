@@ -174,8 +174,8 @@ export interface Plot {
   freshMid: boolean
 }
 
-// plot makes the chart in a box. draw shows a plot, dress takes over the colors of the page.
-export function plot(box: HTMLElement): { draw: (v: Plot) => void; dress: () => void; end: () => void } {
+// plot makes the chart in a box. draw shows a plot, applyTheme takes the colors of the page.
+export function plot(box: HTMLElement): { draw: (v: Plot) => void; applyTheme: () => void; end: () => void } {
   const chart = newChart(box)
   const chanceFormat = { type: 'custom' as const, minMove: 0.1, formatter: (v: number) => (v < 0 || v > 100 ? '' : `${percent(v)}%`) } // the axis is longer than a chance can be
   const whole = (): AutoscaleInfo => ({ priceRange: { minValue: 0, maxValue: 100 } })
@@ -197,7 +197,7 @@ export function plot(box: HTMLElement): { draw: (v: Plot) => void; dress: () => 
   let p = palette()
   let drawn = ''
 
-  function dress(): void {
+  function applyTheme(): void {
     p = palette()
     drawn = ''
     paint(chart, p)
@@ -232,8 +232,8 @@ export function plot(box: HTMLElement): { draw: (v: Plot) => void; dress: () => 
     chart.timeScale().setVisibleRange({ from: from as UTCTimestamp, to: v.to as UTCTimestamp })
   }
 
-  dress()
-  return { draw, dress, end: () => chart.remove() }
+  applyTheme()
+  return { draw, applyTheme, end: () => chart.remove() }
 }
 
 function snap(sec: number, step: number): number {

@@ -16,8 +16,8 @@ import { Rounds } from './rounds.ts'
 import { allSeries, assets, boundary, seriesOf } from './series.ts'
 import type { VenueInfo } from '../venue/venueInfo.ts'
 
-// Past is a round that ended, with its history and the evidence of its result.
-export interface Past {
+// PastRound is a round that ended, with its history and the evidence of its result.
+export interface PastRound {
   round: Round
   rows: RoundRow[] | undefined // undefined: the venue no longer keeps them
   evidence: Evidence | undefined
@@ -54,15 +54,15 @@ export class TradingStore implements Listener {
   readonly prices = assets.map(() => new Prices())
   readonly tapes = new Map<string, RecordList<Trade>>()
   readonly chanceHistory = new ChanceHistory()
-  past: Past | undefined
+  past: PastRound | undefined
   readonly markets = new Map<number, Market>()
   status: SocketState = 'connecting'
   why = ''
   lag: number | undefined
   pnl: Pnl | undefined
   takerRate = 250 // in 1/10000, until it has been read
-  readonly #heard: number[] = [] // by feed: when its last price arrived
-  #heardAt = 0 // when the last message arrived
+  readonly #lastPriceAt: number[] = [] // by feed: when its last price arrived
+  #lastMessageAt = 0 // when the last message arrived
   limits: Limits | undefined
   last: Action | undefined
   onFill: (f: Fill) => void = () => {}
@@ -70,7 +70,7 @@ export class TradingStore implements Listener {
   onFired: () => void = () => {}
   onTrouble: (what: string) => void = () => {}
   #selected = 1
-  readonly #older = new Map<number, string>() // by category: the cursor of the next page of past rounds, '' after the last
+  readonly #olderCursors = new Map<number, string>() // by category: the cursor of the next page of past rounds, '' after the last
   #pnlTimer = 0
   #queueing = false
   #timers: number[] = []
@@ -86,10 +86,10 @@ export class TradingStore implements Listener {
   start(): void {
     this.#timers = [
       window.setInterval(() => this.#sample(), SAMPLE_MS),
-      window.setInterval(() => this.reachable && this.#quietly(this.#measure()), CLOCK_EVERY_MS),
-      window.setInterval(() => this.#quietly(this.#readMarkets()), MARKETS_EVERY_MS),
-      window.setInterval(() => document.visibilityState === 'visible' && this.#quietly(this.#readPnl()), PNL_EVERY_MS),
-      window.setInterval(() => document.visibilityState === 'visible' && this.#quietly(this.#readNewest()), NEWEST_EVERY_MS),
+      window.setInterval(() => this.reachable && this.#background(this.#measure()), CLOCK_EVERY_MS),
+      window.setInterval(() => this.#background(this.#readMarkets()), MARKETS_EVERY_MS),
+      window.setInterval(() => document.visibilityState === 'visible' && this.#background(this.#readPnl()), PNL_EVERY_MS),
+      window.setInterval(() => document.visibilityState === 'visible' && this.#background(this.#readNewest()), NEWEST_EVERY_MS),
       window.setInterval(() => this.#readMissing(), MISSING_EVERY_MS),
     ]
     window.addEventListener('online', this.#online)
@@ -128,7 +128,7 @@ export class TradingStore implements Listener {
 
   // age is how old the prices on the screen are, in seconds; undefined while they are up to date.
   get age(): number | undefined {
-    return this.reachable || !this.#heardAt ? undefined : Math.floor((performance.now() - this.#heardAt) / 1000)
+    return this.reachable || !this.#lastMessageAt ? undefined : Math.floor((performance.now() - this.#lastMessageAt) / 1000)
   }
 
   // bookShown returns the book of a market; while the venue cannot be reached, as it was last seen.
@@ -144,13 +144,13 @@ export class TradingStore implements Listener {
   // readMissing reads lists that an earlier read did not bring.
   #readMissing(): void {
     if (!this.reachable) return
-    if (this.account.known && !this.accountRead) this.#quietly(this.#readAccount())
-    if (this.round && !this.#tape(this.round.market_id, this.round.generation).known) this.#quietly(this.#readTape())
+    if (this.account.known && !this.accountRead) this.#background(this.#readAccount())
+    if (this.round && !this.#tape(this.round.market_id, this.round.generation).known) this.#background(this.#readTape())
   }
 
-  // quietly ignores network failures of a background read, which the state of the socket
+  // background ignores network failures of a background read, which the state of the socket
   // shows already. It reports rejections.
-  #quietly(work: Promise<unknown>): void {
+  #background(work: Promise<unknown>): void {
     work.catch((e: unknown) => {
       if (e instanceof VenueError) this.onTrouble(e.message)
       else if (!(e instanceof TypeError)) throw e
@@ -172,7 +172,7 @@ export class TradingStore implements Listener {
       const chance = r && this.reachable ? this.chance(r) : undefined
       if (r && chance?.bound === '') this.chanceHistory.live(r.round_number, time, chance.value)
     }
-    this.#quietly(this.#readQueue())
+    this.#background(this.#readQueue())
     invalidate()
   }
 
@@ -197,11 +197,11 @@ export class TradingStore implements Listener {
 
   began(): void {
     for (const key of this.tapes.keys()) if (key !== this.#tapeKey()) this.tapes.delete(key)
-    this.#quietly(this.#readRounds())
-    this.#quietly(this.#readMarkets())
-    this.#quietly(this.#readTape())
+    this.#background(this.#readRounds())
+    this.#background(this.#readMarkets())
+    this.#background(this.#readTape())
     this.chanceHistory.forget()
-    this.#quietly(this.#readChart())
+    this.#background(this.#readChart())
   }
 
   state(s: SocketState, why: string): void {
@@ -212,11 +212,11 @@ export class TradingStore implements Listener {
   }
 
   missed(channel: Channel): void {
-    if (channel === 'trades') this.#quietly(this.#readTape())
+    if (channel === 'trades') this.#background(this.#readTape())
   }
 
   frame(channel: Channel, f: Frame): void {
-    this.#heardAt = performance.now()
+    this.#lastMessageAt = performance.now()
     switch (channel) {
       case 'orderbook_delta':
         if (f.type === 'orderbook_snapshot') this.books.snapshot(f.msg as BookSnapshot)
@@ -245,24 +245,24 @@ export class TradingStore implements Listener {
 
   #tick(t: OracleTick): void {
     this.prices[t.feed]?.tick(t)
-    this.#heard[t.feed] = performance.now()
+    this.#lastPriceAt[t.feed] = performance.now()
   }
 
   // silent returns how long ago the last price of a feed arrived, in ms.
   silent(feed: number): number {
-    return performance.now() - (this.#heard[feed] ?? -Infinity)
+    return performance.now() - (this.#lastPriceAt[feed] ?? -Infinity)
   }
 
   #round(r: Round, seq: U64): void {
     const fresh = this.rounds.put(r, seq)
     if (!fresh || r.category !== this.#selected) return
-    this.#quietly(this.#readTape())
-    this.#quietly(this.#readMarkets())
+    this.#background(this.#readTape())
+    this.#background(this.#readMarkets())
   }
 
   #snapshot(s: UserSnapshot): void {
     this.account.snapshot(s)
-    this.#quietly(this.#readAccount())
+    this.#background(this.#readAccount())
     this.#pnlSoon()
   }
 
@@ -336,14 +336,14 @@ export class TradingStore implements Listener {
     }
   }
 
-  // look shows a round that ended, or the live one again.
-  look(r: Round | undefined): void {
+  // showRound shows a round that ended, or the live one again.
+  showRound(r: Round | undefined): void {
     this.past = r && { round: r, rows: undefined, evidence: undefined, trouble: '' }
     invalidate()
-    if (r) this.#quietly(this.#readPastRound(this.past!))
+    if (r) this.#background(this.#readPastRound(this.past!))
   }
 
-  async #readPastRound(p: Past): Promise<void> {
+  async #readPastRound(p: PastRound): Promise<void> {
     const [rows, evidence] = await Promise.allSettled([this.#history(p.round), this.#evidence(p.round)])
     if (rows.status === 'fulfilled') p.rows = rows.value
     if (evidence.status === 'fulfilled') p.evidence = evidence.value
@@ -354,16 +354,16 @@ export class TradingStore implements Listener {
 
   // readOlder reads the next page of past rounds of a series.
   async readOlder(category: number): Promise<void> {
-    const cursor = this.#older.get(category) ?? ''
+    const cursor = this.#olderCursors.get(category) ?? ''
     const page = await this.rest.get<{ rounds: Round[]; cursor: string; as_of_seq: U64 }>(`/v1/rounds?category=${category}&limit=${OLDER}${cursor && `&cursor=${cursor}`}`)
-    this.#older.set(category, page.cursor)
+    this.#olderCursors.set(category, page.cursor)
     this.rounds.older(category, page.rounds, page.as_of_seq)
     invalidate()
   }
 
   // hasOlder tells whether the venue has more past rounds of a series than have been read.
   hasOlder(category: number): boolean {
-    return this.#older.get(category) !== ''
+    return this.#olderCursors.get(category) !== ''
   }
 
   async #evidence(r: Round): Promise<Evidence> {
@@ -399,7 +399,7 @@ export class TradingStore implements Listener {
     if (this.#pnlTimer) return
     this.#pnlTimer = window.setTimeout(() => {
       this.#pnlTimer = 0
-      this.#quietly(this.#readPnl())
+      this.#background(this.#readPnl())
     }, PNL_AFTER_MS)
   }
 
@@ -420,8 +420,8 @@ export class TradingStore implements Listener {
   select(category: number): void {
     this.#selected = category
     this.past = undefined
-    this.#quietly(this.#readPast(category))
-    this.#quietly(this.#readTape())
+    this.#background(this.#readPast(category))
+    this.#background(this.#readTape())
     invalidate()
   }
 

@@ -60,8 +60,8 @@ export class Draft {
     return (this.side === 'buy') === this.rests ? 'bid' : 'ask'
   }
 
-  // anew forgets a proposed price: the market is another one.
-  anew(): void {
+  // reset forgets a proposed price: the market is another one.
+  reset(): void {
     this.price = null
     this.typed = this.lapsed = false
   }
@@ -77,7 +77,7 @@ export class Draft {
     const lapsed = this.typed && next
     this.#series = series
     if (opened) this.#round = round
-    this.anew()
+    this.reset()
     this.lapsed = lapsed
     return next
   }

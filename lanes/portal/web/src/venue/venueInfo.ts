@@ -28,8 +28,8 @@ export function acceptedAddress(venueInfo: VenueInfo, here: Location): string | 
   return here.hostname === 'localhost' && api.hostname === '127.0.0.1' ? here.href.replace('//localhost', '//127.0.0.1') : undefined
 }
 
-// lentKey requests the key of `trader` from the portal of a dev venue.
-export async function lentKey(): Promise<Credentials> {
+// fetchDevKey requests the key of `trader` from the portal of a dev venue.
+export async function fetchDevKey(): Promise<Credentials> {
   const answer = await fetch('/dev/key', { method: 'POST' })
   if (!answer.ok) throw new Error(`the portal returned status ${answer.status}`)
   const lent = (await answer.json()) as { name: string; api_key: string; secret: string }
