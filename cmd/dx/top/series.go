@@ -155,7 +155,7 @@ func (m *Model) bestPrices(r *row) (bid, ask int64) {
 }
 
 // chance is the probability of YES that the orders of others imply, in percent and in pips: the middle of
-// bid and ask, or a bound if one side is empty. The page computes the same (desk/books.ts).
+// bid and ask, or a bound if one side is empty. The page computes the same (store/books.ts).
 func (m *Model) chance(r *row) (text string, value int64) {
 	if bid, ask := m.bestPrices(r); bid == 0 && ask == 0 {
 		return "-", 0

@@ -110,12 +110,12 @@ func TestCancelTriesEveryBatch(t *testing.T) {
 
 // TestSlippageOfTheScreen checks that the trading screen has the same slippage.
 func TestSlippageOfTheScreen(t *testing.T) {
-	b, err := os.ReadFile("../../../lanes/portal/web/src/desk/quotes.ts")
+	b, err := os.ReadFile("../../../lanes/portal/web/src/ticket/pricing.ts")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := fmt.Sprintf("\nexport const SLIP = %d ", Slippage); !strings.Contains(string(b), want) {
-		t.Errorf("quotes.ts has no %q", want)
+		t.Errorf("pricing.ts has no %q", want)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestOutcomeText(t *testing.T) {
 
 // TestReasons checks that the terminal and the page have the same words for each reason of the venue.
 func TestReasons(t *testing.T) {
-	page, err := os.ReadFile("../../../lanes/portal/web/src/desk/plain.ts")
+	page, err := os.ReadFile("../../../lanes/portal/web/src/shared/errors.ts")
 	if err != nil {
 		t.Fatal(err)
 	}

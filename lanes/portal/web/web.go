@@ -2,10 +2,12 @@
 // by Vite into dist. dist is committed and embedded in the binary, so that `go build` needs
 // no Node.
 //
-//	src/venue   signing, REST, WebSocket, clock
-//	src/desk    the state of the page: books, trades, prices, rounds, the account
-//	src/ui      components that show it
-//	e2e         tests in a browser against `dx dev`
+//	src/venue     the client of the venue: signing, REST, WebSocket, clock
+//	src/store     the state that the socket keeps up to date
+//	src/shared    formats, names, notices
+//	src/operator  the page of the operator, which lanes/admin embeds
+//	src/...       one folder for each part of the screen; README.md lists them
+//	e2e           tests in a browser against `dx dev`
 //
 // `npm ci && npm run build` writes dist; .ci/dashboard checks that dist is up to date.
 package web

@@ -125,7 +125,7 @@ export async function roomy(enough = ENOUGH_MS, most = 9000) {
   await select(round.category)
   await eventually('a ticket for the round', async () => {
     if ((await page.locator('.submit:not([aria-disabled=true])').count()) > 0) return true
-    if ((await test('outlook').filter({ hasText: 'your price was for the last one' }).count()) === 0) return false
+    if ((await test('verdict').filter({ hasText: 'your price was for the last one' }).count()) === 0) return false
     await select((round.category % 9) + 1) // leaves the price that was typed
     await select(round.category)
     return false
@@ -272,7 +272,7 @@ export async function closeAll() {
       return button !== null
     })
     if (!pressed) continue // they have settled
-    await test('ask').getByRole('button', { name: 'Close all' }).click()
+    await test('confirm').getByRole('button', { name: 'Close all' }).click()
     await eventually('the close ends', async () => (await ended()) || (await all.count()) > 0)
   }
   await test('position').first().waitFor({ state: 'detached' })
@@ -308,7 +308,7 @@ export async function fills() {
     await submits()
     const [o] = await list('/v1/portfolio/orders?limit=1', 'orders')
     if (o.filled_qty === o.qty) return
-    await test('fate').filter({ hasText: 'anceled' }).waitFor()
+    await test('order-result').filter({ hasText: 'anceled' }).waitFor()
   }
 }
 

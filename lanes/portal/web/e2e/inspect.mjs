@@ -18,7 +18,7 @@ function inspect() {
   const name = (e) => `${e.tagName.toLowerCase()}.${e.className} "${(e.textContent ?? '').trim().slice(0, 30)}"`
 
   if (document.documentElement.scrollWidth > innerWidth) out.push(`the page is ${document.documentElement.scrollWidth} wide`)
-  for (const e of document.querySelectorAll('main, .panel, header, .pinned, nav')) {
+  for (const e of document.querySelectorAll('main, .panel, header, .market-bar, nav')) {
     if (seen(e) && e.getBoundingClientRect().right > innerWidth + 0.5) out.push(`${name(e)} ends at ${e.getBoundingClientRect().right}`)
   }
 

@@ -54,11 +54,11 @@ const go = (name) => page.getByRole('navigation', { name: 'Pages' }).getByRole('
 // does fills the dialog of an action and waits until the page says that it is done.
 async function does(yes, said, fields = {}, reason = 'the test wants it') {
   for (const [name, value] of Object.entries(fields)) {
-    const field = test('deed').locator(`[name=${name}]`)
+    const field = test('action-dialog').locator(`[name=${name}]`)
     if (await field.evaluate((e) => e.tagName === 'SELECT')) await field.selectOption(value)
     else await field.fill(value)
   }
-  await test('deed').locator('[name=reason]').fill(reason)
+  await test('action-dialog').locator('[name=reason]').fill(reason)
   await button(yes).click()
   await test('said').filter({ hasText: said }).waitFor()
 }
@@ -179,7 +179,7 @@ const steps = {
     await button('New…').click()
     await button('Open the account').click()
     await page.getByRole('alert').filter({ hasText: 'Name is missing' }).waitFor()
-    await test('deed').locator('[name=name]').fill('Zoë & <b>co</b>')
+    await test('action-dialog').locator('[name=name]').fill('Zoë & <b>co</b>')
     await button('Open the account').click()
     await page.getByRole('alert').filter({ hasText: 'Give a reason' }).waitFor()
     await does('Open the account', 'is open', {}, 'signed the contract')
@@ -254,9 +254,9 @@ const steps = {
     await signIn('tina')
     await account(String(trader.user_id))
     await button('Deposit…').click()
-    await test('deed').locator('[name=amount]').fill('12.00001')
-    await test('deed').locator('[name=id]').fill('wire-1')
-    await test('deed').locator('[name=reason]').fill('x')
+    await test('action-dialog').locator('[name=amount]').fill('12.00001')
+    await test('action-dialog').locator('[name=id]').fill('wire-1')
+    await test('action-dialog').locator('[name=reason]').fill('x')
     await button('Book the deposit').click()
     await page.getByRole('alert').filter({ hasText: 'four decimals' }).waitFor()
     await does('Book the deposit', '$12.50 are in account', { amount: '12.50' })

@@ -13,10 +13,10 @@ before(async () => {
 after(() => server.close())
 
 test('hidden characters show by their number', () => {
-  const { plain } = text
-  assert.equal(plain('ann\u202egnp.exe'), 'ann[U+202E]gnp.exe')
-  assert.equal(plain('a\u2028b\u2029c\u0007d\u200fe\ufefff'), 'a[U+2028]b[U+2029]c[U+0007]d[U+200F]e[U+FEFF]f')
-  assert.equal(plain('Zoë 山 👍'), 'Zoë 山 👍')
+  const { printable } = text
+  assert.equal(printable('ann\u202egnp.exe'), 'ann[U+202E]gnp.exe')
+  assert.equal(printable('a\u2028b\u2029c\u0007d\u200fe\ufefff'), 'a[U+2028]b[U+2029]c[U+0007]d[U+200F]e[U+FEFF]f')
+  assert.equal(printable('Zoë 山 👍'), 'Zoë 山 👍')
 })
 
 test('amounts are exact or refused', () => {

@@ -140,7 +140,7 @@ async function pressedTwice() {
     await page.locator(READY).waitFor()
     const since = await counts()
     await press()
-    await test('fate').filter({ hasText: 'rest in the book' }).waitFor()
+    await test('order-result').filter({ hasText: 'rest in the book' }).waitFor()
     await page.locator(READY).waitFor() // another order would be taken by now
     assert.equal((await since()).length, 1, `one order for ${way}`)
     assert.equal(await page.evaluate(() => document.activeElement.className.includes('submit')), true, 'the focus stays')
@@ -174,7 +174,7 @@ async function lostAnswer(name) {
       window.watch.observe(form, { attributeFilter: ['data-stage'] })
     })
     await page.locator(READY).click()
-    await test('fate').filter({ hasText: says }).waitFor()
+    await test('order-result').filter({ hasText: says }).waitFor()
     const stages = await page.evaluate(() => (window.watch.disconnect(), window.stages.filter(([stage]) => stage !== 'ready')))
     assert.ok(stages.some(([stage]) => stage === 'asking') && stages.every(([, disabled]) => disabled), JSON.stringify(stages))
     await page.unroute(orders)
@@ -194,7 +194,7 @@ async function oldPreview(name) {
   const since = await counts()
   const held = []
   await page.route('**/v1/mcp', (route) => void held.push(route))
-  await test('outlook').filter({ hasText: 'The venue does not answer' }).waitFor()
+  await test('verdict').filter({ hasText: 'The venue does not answer' }).waitFor()
   assert.ok(await page.locator('.submit').isDisabled())
   await page.locator('[name=qty]').press('Enter')
   await snap(`${name}-no-preview`)
@@ -267,7 +267,7 @@ async function thinBook(name) {
   await snap(`${name}-thin-book`)
   await faultless(name)
   await page.locator('[name=slip]').fill('3')
-  await test('outlook').filter({ hasText: 'the rest is canceled: nobody offers more within your price' }).waitFor()
+  await test('verdict').filter({ hasText: 'the rest is canceled: nobody offers more within your price' }).waitFor()
   // Nothing fills if the ask rose by more than the limit allows at that moment.
   let since, placed
   await eventually('an order that fills in part', async () => {
@@ -285,7 +285,7 @@ async function thinBook(name) {
     return placed.filled_qty > 0
   })
   const worst = Math.round(parseFloat(await page.evaluate(() => window.named)) * 100)
-  await test('fate').filter({ hasText: 'the rest was canceled: nobody offers more within your price' }).waitFor()
+  await test('order-result').filter({ hasText: 'the rest was canceled: nobody offers more within your price' }).waitFor()
   await snap(`${name}-stopped`)
   const now = await since()
   assert.equal(now.length, 1)
@@ -443,8 +443,8 @@ export async function safety(width) {
       await screens.on(() => page.evaluate(() => {
         window.seen = [] // what the ticket said
         window.pressed = 0
-        const note = () => window.seen.push(document.querySelector('[data-test=outlook]').textContent)
-        new MutationObserver(note).observe(document.querySelector('[data-test=outlook]'), { childList: true, characterData: true, subtree: true })
+        const note = () => window.seen.push(document.querySelector('[data-test=verdict]').textContent)
+        new MutationObserver(note).observe(document.querySelector('[data-test=verdict]'), { childList: true, characterData: true, subtree: true })
         const press = () => setTimeout(() => {
           document.querySelector('.submit').click()
           document.querySelector('form').requestSubmit()
@@ -521,7 +521,7 @@ export async function safety(width) {
       killed()
       await screens.on(async (name) => {
         await page.locator('[data-test="connection"][data-state="lost"]:visible').waitFor()
-        await test('outlook').filter({ hasText: 'The venue cannot be reached' }).waitFor()
+        await test('verdict').filter({ hasText: 'The venue cannot be reached' }).waitFor()
         await test('price-age').filter({ hasText: /\d+ s old/ }).and(page.locator(':visible')).first().waitFor()
         assert.ok(await page.locator('.submit').isDisabled())
         await page.locator('form[data-stage="asking"]').waitFor()
@@ -533,7 +533,7 @@ export async function safety(width) {
       const says = {}
       await screens.on(async (name) => {
         await live()
-        says[name] = await test('fate').textContent()
+        says[name] = await test('order-result').textContent()
         await snap(`${name}-after-kill`)
       })
       expected(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_FAILED|WebSocket connection to .* failed|status of (503|409|404)/) // while there is no venue, and then no order of the id, or a market without a fresh price is paused

@@ -35,36 +35,36 @@ test('the curl line signs the same bytes', async () => {
 })
 
 test('the page draws once per frame, and once a second where there are no frames', async (t) => {
-  const { changed, follow } = await load('desk/pulse.svelte.ts')
+  const { invalidate, track } = await load('store/redraw.svelte.ts')
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const real = globalThis.requestAnimationFrame
   t.after(() => (globalThis.requestAnimationFrame = real))
   let frame
   globalThis.requestAnimationFrame = (draw) => void (frame = draw)
-  const begun = follow()
-  changed()
-  changed()
+  const begun = track()
+  invalidate()
+  invalidate()
   frame()
-  assert.equal(follow() - begun, 1)
+  assert.equal(track() - begun, 1)
   t.mock.timers.tick(1000)
-  assert.equal(follow() - begun, 1, 'the frame came first')
-  changed()
+  assert.equal(track() - begun, 1, 'the frame came first')
+  invalidate()
   t.mock.timers.tick(999)
-  assert.equal(follow() - begun, 1)
+  assert.equal(track() - begun, 1)
   t.mock.timers.tick(1)
-  assert.equal(follow() - begun, 2, 'no frame, as in a hidden tab')
+  assert.equal(track() - begun, 2, 'no frame, as in a hidden tab')
 })
 
 test('a shortage of cash is exact to the pip', async () => {
-  const { errorOf } = await load('desk/plain.ts')
+  const { errorOf } = await load('shared/errors.ts')
   const { VenueError } = await load('venue/rest.ts')
   assert.equal(errorOf(new VenueError(403, 'insufficient_balance'), { need: 101_301, cash: 101_300, held: 0 }), 'This needs $10.1301 with its fee. You have $10.13 free.')
 })
 
 test('a list combines a REST page with later socket messages', async () => {
-  const { Ledgered, keyed } = await load('desk/ledgered.ts')
+  const { RecordList, keyed } = await load('store/records.ts')
   const row = (seq, n = 0) => ({ seq: String(seq), n })
-  const l = new Ledgered(4)
+  const l = new RecordList(4)
   assert.ok(l.live(row(9)))
   assert.ok(l.live(row(10)))
   l.read([row(9), row(8), row(8, 1)], '9')
@@ -76,9 +76,9 @@ test('a list combines a REST page with later socket messages', async () => {
 })
 
 test('the ladder shows every price of the grid, totals, and own orders with their place', async () => {
-  const { ladder } = await load('desk/ladder.ts')
-  const { Book } = await load('desk/books.ts')
-  const { Queue } = await load('desk/queue.ts')
+  const { ladder } = await load('book/ladder.ts')
+  const { Book } = await load('store/books.ts')
+  const { Queue } = await load('store/queue.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[400, 5], [390, 7]], no: [[9500, 3]] })
   const mine = { order_id: '1', market_id: 1, generation: 2, side: 'sell', outcome: 'no', tick: 9600, remaining_qty: 2 }
   const queue = new Queue()
@@ -97,8 +97,8 @@ test('the ladder shows every price of the grid, totals, and own orders with thei
 })
 
 test('the chance of YES is what others quote: the middle, a bound, or nothing', async () => {
-  const { Book } = await load('desk/books.ts')
-  const { percent } = await load('desk/format.ts')
+  const { Book } = await load('store/books.ts')
+  const { percent } = await load('shared/format.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[5200, 3], [5000, 1]], no: [[4600, 3]] })
   const own = (side, outcome, tick, qty) => ({ market_id: 1, generation: 2, side, outcome, tick, remaining_qty: qty })
   assert.deepEqual(book.chance([]), { value: 53, bound: '' })
@@ -114,8 +114,8 @@ test('the chance of YES is what others quote: the middle, a bound, or nothing', 
 })
 
 test('the place in the queue is read again after its level changes, and never grows', async () => {
-  const { level, Queue } = await load('desk/queue.ts')
-  const { Book } = await load('desk/books.ts')
+  const { level, Queue } = await load('store/queue.ts')
+  const { Book } = await load('store/books.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[4000, 30]], no: [[6100, 9]] })
   const change = (outcome, tick, qty) => book.apply({ market_id: 1, generation: 2, changes: [{ outcome, tick, qty }] })
   const a = { order_id: 'a', market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 4000, remaining_qty: 10 }
@@ -143,8 +143,8 @@ test('the place in the queue is read again after its level changes, and never gr
 })
 
 test('an order is decreased where only its quantity falls, and else replaced', async () => {
-  const { Amendment } = await load('desk/amendment.svelte.ts')
-  const { insteadOf } = await load('desk/trade.ts')
+  const { Amendment } = await load('portfolio/amendment.svelte.ts')
+  const { insteadOf } = await load('ticket/actions.ts')
   const o = { order_id: '5', market_id: 1, generation: 2, side: 'buy', outcome: 'no', tick: 4000, remaining_qty: 10, tif: 'gtc', flags: 0b0101, group_id: 3 }
   const a = new Amendment()
   a.begin(o)
@@ -169,8 +169,8 @@ test('an order is decreased where only its quantity falls, and else replaced', a
   assert.deepEqual({ ...by, client_order_id: '' }, { client_order_id: '', market_id: 1, generation: 2, side: 'buy', outcome: 'no', tick: 3900, qty: 6, group_id: 3, post_only: true, cancel_on_pause: true })
 })
 
-test('what became of an order is told with its place in the queue', async () => {
-  const { placed } = await load('desk/fate.ts')
+test('what became of an order is shown with its place in the queue', async () => {
+  const { placed } = await load('ticket/orderResult.ts')
   const o = { side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }
   const p = { order_id: '1', status: 'resting', filled_qty: 0, resting_qty: 10, fills: [] }
   assert.equal(placed(o, { ...p, queue_ahead: 1200 }).text, '10 YES to buy rest in the book at 40.0¢, behind 1,200.')
@@ -179,7 +179,7 @@ test('what became of an order is told with its place in the queue', async () => 
 })
 
 test('the history says in sentences how an order ended', async () => {
-  const { ended, recovered } = await load('desk/fate.ts')
+  const { ended, recovered } = await load('ticket/orderResult.ts')
   assert.equal(ended({ status: 'executed', reason: '' }), 'executed')
   assert.equal(ended({ status: 'canceled', reason: 'user_cancel' }), 'canceled: by you')
   assert.equal(ended({ status: 'rejected', reason: 'bad_qty' }), 'rejected: The quantity must be a whole number from 1 to 1,000,000.')
@@ -189,7 +189,7 @@ test('the history says in sentences how an order ended', async () => {
 })
 
 test('the labels of windows never overlap', async () => {
-  const { fitted } = await load('desk/labels.ts')
+  const { fitted } = await load('chart/labels.ts')
   const width = (l) => l.length * 6
   const at = (step) => [1, 2, 3, 4].map((i) => ({ end: i * step, labels: i < 4 ? ['YES 65,000.10', 'YES'] : ['settles on the mean of 15 s', 'mean of 15 s'] }))
   assert.deepEqual(fitted(at(200), width), ['YES 65,000.10', 'YES 65,000.10', 'YES 65,000.10', 'settles on the mean of 15 s'])
@@ -208,7 +208,7 @@ test('the labels of windows never overlap', async () => {
 })
 
 test('index prices are truncated, and a settlement looks different from its strike', async () => {
-  const { axis, coordinate, distance, price, telling } = await load('desk/format.ts')
+  const { axis, coordinate, distance, price, telling } = await load('shared/format.ts')
   for (const [at, decimals, want] of [
     ['6499999999999', 2, '64,999.99'], // rounded it would look like a strike of 65000
     ['6500010000000', 2, '65,000.10'], ['6500010999999', 2, '65,000.10'], ['7800399999', 3, '78.003'], ['1', 2, '0.00'], ['1', 8, '0.00000001'],
@@ -225,7 +225,7 @@ test('index prices are truncated, and a settlement looks different from its stri
 })
 
 test('the mean of a window carries a price over missing seconds, for up to five', async () => {
-  const { Prices } = await load('desk/prices.ts')
+  const { Prices } = await load('store/prices.ts')
   const p = new Prices()
   const tick = (sec, price) => p.tick({ feed: 0, price: String(price * 1e8), ts: `${sec}000000000`, fresh_source_count: 1 })
   assert.equal(p.mean(100, 110), undefined)
@@ -240,15 +240,15 @@ test('the mean of a window carries a price over missing seconds, for up to five'
 })
 
 test('histories read over REST continue without a seam into what the socket delivers', async () => {
-  const { Prices } = await load('desk/prices.ts')
-  const { Chances } = await load('desk/chances.ts')
+  const { Prices } = await load('store/prices.ts')
+  const { ChanceHistory } = await load('store/chanceHistory.ts')
   const row = (sec, price) => ({ ts: `${sec}000000000`, close: String(price), sources: 1 })
   const p = new Prices()
   p.tick({ feed: 0, price: '50', ts: '105000000000', fresh_source_count: 3 })
   p.read([row(104, 40), row(103, 30), row(102, 20)])
   p.tick({ feed: 0, price: '60', ts: '106000000000', fresh_source_count: 3 })
   assert.deepEqual(p.points.map((x) => [x.sec, Number(x.price)]), [[102, 20], [103, 30], [104, 40], [105, 50], [106, 60]])
-  const c = new Chances()
+  const c = new ChanceHistory()
   c.live('7', 105, 50)
   c.live('7', 105, 51)
   c.live('7', 103, 41) // there was no offer any more when the second ended
@@ -260,7 +260,7 @@ test('histories read over REST continue without a seam into what the socket deli
 })
 
 test('a result is computed again to the pip, and rounds down', async () => {
-  const { prove } = await load('desk/evidence.ts')
+  const { prove } = await load('market/evidence.ts')
   const tick = (sec, price) => ({ ts: `${sec}000000000`, price: String(price), counted_secs: 0, sources: [] })
   const e = { strike: '6500000000000', boundary_ts: '110000000000', twap_window_secs: 3, covered_secs: 3, required_secs: 3, weighted_sum: '19500000000002', twap: '6500000000000', settle_price: '6500000000000', by_operator: false, winner: 'no', status: 'settled',
     ticks: [tick(109, 6500000000001), tick(108, 6500000000001), tick(107, 6500000000000)] }
@@ -274,7 +274,7 @@ test('a result is computed again to the pip, and rounds down', async () => {
 })
 
 test('the ticket produces valid orders', async () => {
-  const { Draft, onGrid } = await load('desk/draft.svelte.ts')
+  const { Draft, onGrid } = await load('ticket/draft.svelte.ts')
   for (const [cents, fine] of [[1, true], [0.9, false], [3.9, true], [3.95, false], [4, true], [4.1, false], [96, true], [96.1, true], [99.9, true], [100, false], [null, false]]) assert.equal(onGrid(cents), fine, String(cents))
   const round = { market_id: 3, generation: 7 }
   const terms = { qty: 10, worst: 0, cap: 0 }
@@ -297,7 +297,7 @@ test('the ticket produces valid orders', async () => {
 })
 
 test('a price typed for one round is cleared in the next, a proposed one is not missed', async () => {
-  const { Draft } = await load('desk/draft.svelte.ts')
+  const { Draft } = await load('ticket/draft.svelte.ts')
   const d = new Draft()
   assert.equal(d.entered(1, '1'), false)
   assert.equal(d.propose(47), true)
@@ -348,9 +348,9 @@ test('a price typed for one round is cleared in the next, a proposed one is not 
 })
 
 test('terms of market orders and of amounts follow the book, the cash and the fee', async () => {
-  const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('desk/quotes.ts')
-  const { cents } = await load('desk/format.ts')
-  const { Book } = await load('desk/books.ts')
+  const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('ticket/pricing.ts')
+  const { cents } = await load('shared/format.ts')
+  const { Book } = await load('store/books.ts')
   assert.equal(feeOf(250, 10, 5000), 625)
   assert.equal(feeOf(250, 1, 5001), 63) // 62.49… rounded up
   assert.equal(feeOf(10000, 1_000_000, 5000), 2_500_000_000)
@@ -361,13 +361,13 @@ test('terms of market orders and of amounts follow the book, the cash and the fe
   assert.equal(affordable(book, 'yes', 9999, 50_000 + 625, 250), 10)
   assert.equal(affordable(book, 'yes', 9999, 50_000 + 624, 250), 9)
   assert.equal(affordable(book, 'yes', 5100, 1e9, 250), 20)
-  const wish = { side: 'buy', outcome: 'yes', market: true, tick: 0, slip: 200, qty: 10, amount: 0 }
-  assert.deepEqual(termsOf(wish, book, 1e9, 250), { qty: 10, worst: 5200, cap: 52_630 })
-  assert.deepEqual(termsOf(wish, book, 30_000, 250), { qty: 10, worst: 5200, cap: 30_000 })
-  assert.deepEqual(termsOf({ ...wish, amount: 50_625 }, book, 1e9, 250), { qty: 10, worst: 5200, cap: 50_625 })
-  assert.deepEqual(termsOf({ ...wish, side: 'sell' }, book, 0, 250), { qty: 10, worst: 4600, cap: 0 })
-  assert.equal(termsOf(wish, undefined, 1e9, 250).worst, 0)
-  assert.deepEqual(termsOf({ ...wish, market: false, tick: 5000, amount: 50_630 }, book, 1e9, 250), { qty: 10, worst: 0, cap: 0 })
+  const input = { side: 'buy', outcome: 'yes', market: true, tick: 0, slip: 200, qty: 10, amount: 0 }
+  assert.deepEqual(termsOf(input, book, 1e9, 250), { qty: 10, worst: 5200, cap: 52_630 })
+  assert.deepEqual(termsOf(input, book, 30_000, 250), { qty: 10, worst: 5200, cap: 30_000 })
+  assert.deepEqual(termsOf({ ...input, amount: 50_625 }, book, 1e9, 250), { qty: 10, worst: 5200, cap: 50_625 })
+  assert.deepEqual(termsOf({ ...input, side: 'sell' }, book, 0, 250), { qty: 10, worst: 4600, cap: 0 })
+  assert.equal(termsOf(input, undefined, 1e9, 250).worst, 0)
+  assert.deepEqual(termsOf({ ...input, market: false, tick: 5000, amount: 50_630 }, book, 1e9, 250), { qty: 10, worst: 0, cap: 0 })
   for (const [qty, cost, shown] of [[10, 50_625, '51.3'], [3, 15_000, '50.7']]) {
     assert.equal(cents(breakEven(250, qty, cost)), shown)
     const returned = (pips) => qty * pips - feeOf(250, qty, pips)
@@ -377,7 +377,7 @@ test('terms of market orders and of amounts follow the book, the cash and the fe
 })
 
 test('presets are valid mandates in pips', async () => {
-  const { mandateFault, mandateOf, presets } = await load('desk/mandate.ts')
+  const { mandateFault, mandateOf, presets } = await load('agents/mandate.ts')
   const now = 1_700_000_000_000.5
   const want = {
     careful: { expires_ts: '1700086400001000000', price_collar: 300, max_order_cost: '20000', max_open_cost: '100000', max_daily_loss: '100000' },
@@ -392,7 +392,7 @@ test('presets are valid mandates in pips', async () => {
 })
 
 test('new bounds keep what they do not name', async () => {
-  const { boundsOf, changed } = await load('desk/mandate.ts')
+  const { boundsOf, changed } = await load('agents/mandate.ts')
   const m = { categories: [1], max_order_cost: '20000', max_open_cost: '50000', price_collar: 300, expires_ts: '9000000000' }
   assert.deepEqual(boundsOf(m), { orderCost: 2, openCost: 5, dailyLoss: null, collar: 3, hours: null })
   assert.deepEqual(changed(m, boundsOf(m), 0), m)
@@ -400,7 +400,7 @@ test('new bounds keep what they do not name', async () => {
 })
 
 test('the curve ends with the profit, and the CSV has money in dollars', async () => {
-  const { csvOf, curve } = await load('desk/money.svelte.ts')
+  const { csvOf, curve } = await load('portfolio/portfolioData.svelte.ts')
   assert.deepEqual(curve([{ profit: null }, { profit: '-30' }, { profit: '50' }], 20, 5), [0, 50, 20, 25])
   const row = { n: '2', ts: '1700000000123456789', kind: 'fill', amount: '-12345', balance_after: '99', category: 1, round_number: '7', order_id: '5' }
   const deposit = { n: '1', ts: row.ts, kind: 'deposit', amount: '100', balance_after: '100', ref: 'a,"b"' }
@@ -413,7 +413,7 @@ test('the curve ends with the profit, and the CSV has money in dollars', async (
 })
 
 test('a series without a round waits for the next period', async () => {
-  const { allSeries, wait } = await load('desk/series.ts')
+  const { allSeries, wait } = await load('store/series.ts')
   const [minute, five] = allSeries
   assert.equal(wait(minute, 61_000), 59_000)
   assert.equal(wait(five, 240_000), 0) // a late opening, any moment
@@ -421,7 +421,7 @@ test('a series without a round waits for the next period', async () => {
 })
 
 test('the bounds of an agent in short', async () => {
-  const { terms } = await load('desk/mandate.ts')
+  const { terms } = await load('agents/mandate.ts')
   const all = {
     expires_ts: '7200000000000', reduce_only: true, categories: [1, 9], price_collar: 250, max_order_qty: 1500, max_market_cost: '70000', max_order_cost: '20000',
     max_open_orders: 1, max_orders_per_day: 2, max_open_cost: '3', max_daily_loss: '4', // these are gauges
@@ -432,7 +432,7 @@ test('the bounds of an agent in short', async () => {
 })
 
 test('a bad mandate is found before it is sent, with its field', async () => {
-  const { agentFault, mandateFault, mandateOf, presets } = await load('desk/mandate.ts')
+  const { agentFault, mandateFault, mandateOf, presets } = await load('agents/mandate.ts')
   const now = 1000
   for (const good of [
     {}, { reduce_only: false }, { max_order_cost: '0' }, { max_order_cost: '18446744073709551615' }, { price_collar: 0 }, { price_collar: 9998 },
@@ -455,7 +455,7 @@ test('a bad mandate is found before it is sent, with its field', async () => {
 })
 
 test('gauges show the bounds of an account that are set', async () => {
-  const { gauges } = await load('desk/mandate.ts')
+  const { gauges } = await load('agents/mandate.ts')
   const agent = { usage: { open_cost: '30000', loss_today: '5000', orders_today: 7, open_orders: 2 } }
   assert.deepEqual(gauges(agent, { max_order_cost: '1' }), [])
   assert.deepEqual(
@@ -464,9 +464,9 @@ test('gauges show the bounds of an account that are set', async () => {
   )
 })
 
-// deskOf is a desk whose venue answers by answers, one after the other: an error to throw, or a
+// storeOf is a store whose venue answers by answers, one after the other: an error to throw, or a
 // response. It keeps the requests.
-function deskOf(VenueError, answers) {
+function storeOf(VenueError, answers) {
   const sent = []
   const limited = () => new VenueError(429, 'rate_limited', { error: { code: 'rate_limited', details: { retry_after_ms: '2' } } })
   const call = async (method, target, body) => {
@@ -476,19 +476,19 @@ function deskOf(VenueError, answers) {
     if (answer instanceof Error) throw answer
     return answer
   }
-  return { sent, desk: { rest: { call, get: (target) => call('GET', target) }, queue: { learn() {} }, books: new Map(), account: { open: new Map(), cash: 0 } } }
+  return { sent, store: { rest: { call, get: (target) => call('GET', target) }, queue: { learn() {} }, books: new Map(), account: { open: new Map(), cash: 0 } } }
 }
 
 test('a close is tried again after a rate limit and after a lost answer, and sells once', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeLimit, closeOut } = await load('desk/trade.ts')
-  const { workOf } = await load('desk/work.svelte.ts')
+  const { closeLimit, closeOut } = await load('ticket/actions.ts')
+  const { pendingOf } = await load('ticket/pending.svelte.ts')
   const sold = { status: 'executed', filled_qty: 6, resting_qty: 0, fills: [{ qty: 6, tick_yes: 5000 }] }
-  const { desk, sent } = deskOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
-  desk.books.set(1, { generation: 2, best: () => 5000 })
+  const { store, sent } = storeOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
+  store.books.set(1, { generation: 2, best: () => 5000 })
   const position = { market_id: 1, generation: 2, yes_qty: 10, yes_reserved: 0, no_qty: 4, no_reserved: 0 }
   const redeemed = []
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, position, (o) => closeLimit(desk, position, o), (pairs) => redeemed.push(pairs)), [])
+  assert.deepEqual(await closeOut(store, pendingOf(store).submit, position, (o) => closeLimit(store, position, o), (pairs) => redeemed.push(pairs)), [])
   assert.deepEqual(redeemed, [4])
   const redeems = sent.filter((r) => r.target.endsWith('/redeem'))
   assert.deepEqual(redeems.map((r) => r.qty), [4, 4], 'pairs are redeemed again after a rate limit')
@@ -501,33 +501,33 @@ test('a close is tried again after a rate limit and after a lost answer, and sel
 
 test('a close says what it could not sell', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeLimit, closeOut } = await load('desk/trade.ts')
-  const { workOf } = await load('desk/work.svelte.ts')
+  const { closeLimit, closeOut } = await load('ticket/actions.ts')
+  const { pendingOf } = await load('ticket/pending.svelte.ts')
   const part = { status: 'canceled', reason: 'no_liquidity', filled_qty: 2, resting_qty: 0, fills: [{ qty: 2, tick_yes: 5000 }] }
-  const { desk } = deskOf(VenueError, [part])
-  desk.books.set(1, { generation: 2, best: (outcome) => (outcome === 'yes' ? 5000 : 0) })
+  const { store } = storeOf(VenueError, [part])
+  store.books.set(1, { generation: 2, best: (outcome) => (outcome === 'yes' ? 5000 : 0) })
   const held = { market_id: 1, generation: 2, yes_qty: 5, yes_reserved: 0, no_qty: 0, no_reserved: 0 }
-  const limit = (outcome) => closeLimit(desk, held, outcome)
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, held, limit), ['3 YES found no buyer at 48.0¢ or more'])
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
+  const limit = (outcome) => closeLimit(store, held, outcome)
+  assert.deepEqual(await closeOut(store, pendingOf(store).submit, held, limit), ['3 YES found no buyer at 48.0¢ or more'])
+  assert.deepEqual(await closeOut(store, pendingOf(store).submit, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
 })
 
 // settled sends an order to a venue that answers by answers, and returns what became of it with the requests.
 // If it is late, every look at the clock is ten seconds after the one before.
 async function settled(answers, late = false) {
   const { VenueError } = await load('venue/rest.ts')
-  const { Intent } = await load('desk/intent.svelte.ts')
-  const { desk, sent } = deskOf(VenueError, answers)
-  const intent = new Intent(desk)
+  const { Submission } = await load('ticket/submission.svelte.ts')
+  const { store, sent } = storeOf(VenueError, answers)
+  const submission = new Submission(store)
   const real = performance.now
   let now = 0
   if (late) performance.now = () => (now += 10_000)
   try {
-    await intent.send({ client_order_id: '7', market_id: 1, side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }, (e) => `rejected: ${e.code}`)
+    await submission.send({ client_order_id: '7', market_id: 1, side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }, (e) => `rejected: ${e.code}`)
   } finally {
     performance.now = real
   }
-  return { text: intent.fate.text, sent: sent.map((r) => `${r.method} ${r.target.replace('/v1/portfolio/orders', '')}`) }
+  return { text: submission.result.text, sent: sent.map((r) => `${r.method} ${r.target.replace('/v1/portfolio/orders', '')}`) }
 }
 
 const rested = { status: 'resting', qty: 10, filled_qty: 0, remaining_qty: 10, tick: 4000 }
@@ -562,44 +562,44 @@ test('an order is not asked for again with a key that was revoked', async () => 
 
 test('an undo puts back only what the cancel took', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { cancelWithUndo } = await load('desk/trade.ts')
-  const { notices } = await load('desk/notices.svelte.ts')
-  const { workOf } = await load('desk/work.svelte.ts')
+  const { cancelWithUndo } = await load('ticket/actions.ts')
+  const { notices } = await load('shared/notices.svelte.ts')
+  const { pendingOf } = await load('ticket/pending.svelte.ts')
   const order = (id) => ({ order_id: id, market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 4000, qty: 10, tif: 'gtc', flags: 0, group_id: 0, status: 'partially_filled', filled_qty: 1, remaining_qty: 6 })
   const ended = (id, seq, status, filled_qty) => ({ ...order(id), status, filled_qty, remaining_qty: 0, last_update_seq: seq })
   const rests = { status: 'resting', filled_qty: 0, resting_qty: 4, fills: [] }
   // Two of the first are filled before the cancel, the second is filled whole, and another cancel takes the third.
-  const { desk, sent } = deskOf(VenueError, [{ seq: '90' }, ended('a', '90', 'canceled', 3), ended('b', '88', 'executed', 7), ended('c', '89', 'canceled', 1), rests])
-  for (const id of ['a', 'b', 'c']) desk.account.open.set(id, order(id))
-  const told = []
-  notices.tell = (_tone, text, _more, _rule, act) => void told.push({ text, act })
+  const { store, sent } = storeOf(VenueError, [{ seq: '90' }, ended('a', '90', 'canceled', 3), ended('b', '88', 'executed', 7), ended('c', '89', 'canceled', 1), rests])
+  for (const id of ['a', 'b', 'c']) store.account.open.set(id, order(id))
+  const shown = []
+  notices.show = (_tone, text, _more, _rule, act) => void shown.push({ text, act })
   try {
-    await cancelWithUndo(desk, workOf(desk).sends, '', { market_id: 1, generation: 2 })
-    told[0].act.does()
-    await eventually('the undo', () => told.length === 2, 5000, 1)
+    await cancelWithUndo(store, pendingOf(store).submit, '', { market_id: 1, generation: 2 })
+    shown[0].act.does()
+    await eventually('the undo', () => shown.length === 2, 5000, 1)
   } finally {
-    delete notices.tell
+    delete notices.show
   }
   const placed = sent.filter((r) => r.method === 'POST')
   assert.deepEqual(placed.map((r) => [r.tick, r.qty, r.post_only]), [[4000, 4, true]])
-  assert.equal(told[1].text, 'Put back 1 of 1')
+  assert.equal(shown[1].text, 'Put back 1 of 1')
 })
 
 test('the orders of a later round in the slot are none of the round that is shown', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { cancelWithUndo } = await load('desk/trade.ts')
-  const { notices } = await load('desk/notices.svelte.ts')
-  const { desk, sent } = deskOf(VenueError, [{ seq: '90' }])
-  desk.account.open.set('a', { order_id: 'a', market_id: 1, generation: 3 })
-  const told = []
-  notices.tell = (_tone, text) => void told.push(text)
+  const { cancelWithUndo } = await load('ticket/actions.ts')
+  const { notices } = await load('shared/notices.svelte.ts')
+  const { store, sent } = storeOf(VenueError, [{ seq: '90' }])
+  store.account.open.set('a', { order_id: 'a', market_id: 1, generation: 3 })
+  const shown = []
+  notices.show = (_tone, text) => void shown.push(text)
   try {
-    await cancelWithUndo(desk, undefined, ' in BTC 60 s', { market_id: 1, generation: 2 })
-    await cancelWithUndo(desk, undefined, '')
+    await cancelWithUndo(store, undefined, ' in BTC 60 s', { market_id: 1, generation: 2 })
+    await cancelWithUndo(store, undefined, '')
   } finally {
-    delete notices.tell
+    delete notices.show
   }
-  assert.deepEqual(told, ['No open orders in BTC 60 s', 'Canceled 1 order'])
+  assert.deepEqual(shown, ['No open orders in BTC 60 s', 'Canceled 1 order'])
   assert.deepEqual(sent.map((r) => r.target), ['/v1/portfolio/orders'])
 })
 
@@ -615,7 +615,7 @@ test('new bounds name the rev that they were made from', async () => {
     return stale ? { ok: false, status: 409, json: async () => ({ error: { code: 'stale_mandate' } }) } : { ok: true, status: 200, json: async () => answer }
   }
   try {
-    const { Agents } = await load('desk/agents.svelte.ts')
+    const { Agents } = await load('agents/agents.svelte.ts')
     const agents = new Agents({ now: () => 0 })
     await agents.signIn('t')
     const began = agents.mandates.get(7)
@@ -636,42 +636,42 @@ test('lists of the account that could not be read are not known to be empty, and
   globalThis.navigator = { onLine: false }
   globalThis.document = { visibilityState: 'visible' }
   try {
-    const { Desk } = await load('desk/desk.ts')
+    const { TradingStore } = await load('store/store.ts')
     const { VenueClock } = await load('venue/clock.ts')
-    const desk = new Desk({ api: '', ws: '' }, {}, new VenueClock())
+    const store = new TradingStore({ api: '', ws: '' }, {}, new VenueClock())
     let seq = '9'
     let fails = true
-    desk.rest.get = async (target) => {
+    store.rest.get = async (target) => {
       if (fails) throw new TypeError('lost')
       return { fills: [], settlements: [], orders: [], markets: [], rows: [], server_time: '0', as_of_seq: seq }
     }
-    const snapshot = (as_of_seq) => desk.frame('user', { type: 'user_snapshot', seq: as_of_seq, msg: { as_of_seq, cash: '0', reserved: '0', positions: [], orders: [], deadman: {} } })
+    const snapshot = (as_of_seq) => store.frame('user', { type: 'user_snapshot', seq: as_of_seq, msg: { as_of_seq, cash: '0', reserved: '0', positions: [], orders: [], deadman: {} } })
     const passes = async () => {
       for (const does of timers) does()
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    desk.start()
+    store.start()
     navigator.onLine = true
-    desk.status = 'live'
+    store.status = 'live'
     snapshot('9')
     await passes()
-    assert.equal(desk.accountRead, false)
+    assert.equal(store.accountRead, false)
     fails = false
     await passes()
-    assert.equal(desk.accountRead, true)
+    assert.equal(store.accountRead, true)
     snapshot('12')
     await passes()
-    assert.equal(desk.accountRead, false, 'the pages are from before the snapshot')
+    assert.equal(store.accountRead, false, 'the pages are from before the snapshot')
     seq = '12'
     await passes()
-    assert.equal(desk.accountRead, true)
+    assert.equal(store.accountRead, true)
   } finally {
     for (const name of ['window', 'navigator', 'document']) delete globalThis[name]
   }
 })
 
 test('the table of errors is read again after it could not be', async () => {
-  const { notices } = await load('desk/notices.svelte.ts')
+  const { notices } = await load('shared/notices.svelte.ts')
   const real = globalThis.fetch
   const answers = [new TypeError('lost'), '<html>', '{"errors":[{"code":"shed","means":"Overloaded."}]}']
   globalThis.fetch = async () => {
@@ -698,8 +698,8 @@ test('a fill is told where the page cannot make a notification', async () => {
     }
   }
   try {
-    const { alerts } = await load('desk/alerts.svelte.ts')
-    alerts.tell('fill', 'Bought 5 YES')
+    const { alerts } = await load('shared/alerts.svelte.ts')
+    alerts.raise('fill', 'Bought 5 YES')
   } finally {
     for (const name of ['localStorage', 'document', 'Notification']) delete globalThis[name]
   }
@@ -711,12 +711,12 @@ test('a dead-man switch that is turned off stays off, whatever arrives after it'
   }
   try {
     const { VenueError } = await load('venue/rest.ts')
-    const { Heartbeat } = await load('desk/heartbeat.svelte.ts')
+    const { Heartbeat } = await load('ticket/heartbeat.svelte.ts')
     const sent = []
     const answers = []
-    const desk = { rest: { call: (method) => new Promise((resolve, reject) => (sent.push(method), answers.push({ resolve, reject }))) } }
+    const store = { rest: { call: (method) => new Promise((resolve, reject) => (sent.push(method), answers.push({ resolve, reject }))) } }
     const failed = []
-    const heartbeat = new Heartbeat(desk, (e) => failed.push(e))
+    const heartbeat = new Heartbeat(store, (e) => failed.push(e))
     const started = heartbeat.start()
     const stopped = heartbeat.stop()
     answers[1].resolve() // the venue may have taken the disarm first
@@ -743,7 +743,7 @@ test('a dead-man switch that is turned off stays off, whatever arrives after it'
 })
 
 test('the later state of a round counts, wherever it comes from', async () => {
-  const { Rounds } = await load('desk/rounds.ts')
+  const { Rounds } = await load('store/rounds.ts')
   const rounds = new Rounds()
   const r = { market_id: 1, generation: 2, round_number: '7', category: 1, status: 'trading', paused: false }
   assert.equal(rounds.put(r, '10'), true)
@@ -865,16 +865,16 @@ test('an action on a round is none on the next round in its slot', async () => {
   const answers = { ...WELL, '/admin/markets/3/pause': {}, '/admin/markets/3/void': {}, '/admin/markets/3/propose': {} }
   const { sent, end } = await operatorOf(answers)
   try {
-    const { pause, proposePrice, voidRound } = await load('operator/deeds.ts')
-    const { deed } = await load('operator/deed.svelte.ts')
+    const { pause, proposePrice, voidRound } = await load('operator/actions.ts')
+    const { actionDialog } = await load('operator/actionDialog.svelte.ts')
     const round = { market_id: 3, round_number: '70', series: 'BTC 60 s', strike: '1', open_interest: 0, halted: false }
     const posts = () => sent.filter((r) => r.startsWith('POST'))
     for (const act of [pause, proposePrice, voidRound]) {
       act(round)
       answers['/admin/markets'] = { markets: [{ ...round, round_number: '71' }], as_of_seq: '6' }
-      await assert.rejects(deed.now.does({ price: '1' }, 'why'), { code: 'invalid_transition' })
+      await assert.rejects(actionDialog.action.does({ price: '1' }, 'why'), { code: 'invalid_transition' })
       answers['/admin/markets'] = { markets: [round], as_of_seq: '7' }
-      await deed.now.does({ price: '1' }, 'why')
+      await actionDialog.action.does({ price: '1' }, 'why')
     }
     assert.deepEqual(posts(), ['pause', 'propose', 'void'].map((action) => `POST /admin/markets/3/${action}`))
   } finally {
@@ -884,11 +884,11 @@ test('an action on a round is none on the next round in its slot', async () => {
 
 test('a request keeps its id until it is answered, and a rejected one does not', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { Wishes } = await load('desk/wishes.ts')
-  const wishes = new Wishes()
-  const send = async (wish, fails) => {
+  const { IdempotencyKeys } = await load('venue/idempotency.ts')
+  const keys = new IdempotencyKeys()
+  const send = async (request, fails) => {
     let used
-    await wishes.send(wish, async (id) => {
+    await keys.send(request, async (id) => {
       used = id
       if (fails) throw fails
     }).catch((e) => assert.equal(e, fails))
@@ -906,4 +906,91 @@ test('a request keeps its id until it is answered, and a rejected one does not',
   const second = await send('2.50 bank', new VenueError(403, 'insufficient_balance'))
   assert.notEqual(second, first, 'the first one was answered')
   assert.notEqual(await send('2.50 bank'), second, 'the second one was rejected')
+})
+
+test('a token that is forgotten before the portal answers is not kept', async () => {
+  const kept = new Map()
+  globalThis.sessionStorage = { getItem: () => null, setItem: (k, v) => void kept.set(k, v), removeItem: (k) => void kept.delete(k) }
+  const real = globalThis.fetch
+  let answer
+  globalThis.fetch = () => new Promise((resolve) => (answer = () => resolve({ ok: true, status: 200, json: async () => ({ keys: [] }) })))
+  try {
+    const { session } = await load('account/owner.svelte.ts')
+    const opening = session.open('secret')
+    session.close()
+    answer()
+    assert.equal(await opening, undefined)
+    assert.deepEqual([session.owner, kept.size], [undefined, 0])
+    const again = session.open('secret')
+    answer()
+    assert.equal(await again, session.owner)
+    session.close()
+  } finally {
+    globalThis.fetch = real
+    delete globalThis.sessionStorage
+  }
+})
+
+test('the trades of a round that ended do not take the place of those of the next one', async () => {
+  globalThis.window = { setInterval() {}, setTimeout() {}, addEventListener() {} }
+  globalThis.navigator = { onLine: false }
+  globalThis.document = { visibilityState: 'visible' }
+  try {
+    const { TradingStore } = await load('store/store.ts')
+    const { VenueClock } = await load('venue/clock.ts')
+    const store = new TradingStore({ api: '', ws: '' }, {}, new VenueClock())
+    const answers = []
+    store.rest.get = (target) => (target.includes('/trades') ? new Promise((resolve) => answers.push(resolve)) : Promise.reject(new TypeError('lost')))
+    const trade = (seq, generation) => ({ seq, ts: '0', market_id: 1, generation, tick_yes: 5000, qty: 1 })
+    const round = (generation) => ({ market_id: 1, generation, category: 1, round_number: String(generation), status: 'trading', open_ts: '0' })
+    store.frame('rounds', { type: 'round', seq: '1', msg: round(1) })
+    store.frame('rounds', { type: 'round', seq: '5', msg: round(2) })
+    store.frame('trades', { type: 'trade', seq: '6', msg: trade('6', 2) })
+    answers[0]({ trades: [trade('3', 1)], as_of_seq: '4' })
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    assert.deepEqual(store.tape().map((t) => t.seq), ['6'])
+  } finally {
+    for (const name of ['window', 'navigator', 'document']) delete globalThis[name]
+  }
+})
+
+test('an action goes on with the token of the operator who decided, and the answer to one who left signs nobody out', async () => {
+  const { sent, venue, end } = await operatorOf({ ...WELL })
+  const well = globalThis.fetch
+  try {
+    const { pause } = await load('operator/actions.ts')
+    const { actionDialog } = await load('operator/actionDialog.svelte.ts')
+    const round = { market_id: 3, round_number: '70', series: 'BTC 60 s', strike: '1', open_interest: 0, halted: false }
+    const tokens = []
+    let answer
+    globalThis.fetch = (path, { headers, method }) => {
+      if (method === 'POST') tokens.push(headers.Authorization)
+      if (path === '/admin/markets') return new Promise((resolve) => (answer = resolve))
+      return Promise.resolve({ ok: true, status: 200, json: async () => ({}) })
+    }
+    pause(round)
+    const paused = actionDialog.action.does({}, 'why')
+    globalThis.fetch = well
+    venue.signOut()
+    await venue.signIn('other')
+    globalThis.fetch = (path, { headers }) => (tokens.push(headers.Authorization), Promise.resolve({ ok: true, status: 200, json: async () => ({}) }))
+    answer({ ok: true, status: 200, json: async () => ({ markets: [round] }) })
+    await paused
+    assert.deepEqual(tokens, ['Bearer t'])
+
+    const rejected = []
+    globalThis.fetch = (path) => (path === '/livez' ? well(path, {}) : new Promise((resolve) => rejected.push(() => resolve({ ok: false, status: 401, json: async () => ({ error: { code: 'unauthorized' } }) }))))
+    const read = venue.refresh()
+    await eventually('the read', () => rejected.length === 4, 5000, 1)
+    venue.signOut()
+    globalThis.fetch = well
+    await venue.signIn('t')
+    for (const reject of rejected) reject()
+    await read
+    assert.equal(venue.me?.name, 'ann')
+    assert.ok(sent.length > 0)
+  } finally {
+    globalThis.fetch = well
+    end()
+  }
 })

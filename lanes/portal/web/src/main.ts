@@ -1,6 +1,6 @@
 import { mount } from 'svelte'
 import './app.css'
-import App from './ui/App.svelte'
+import App from './app/App.svelte'
 
 const target = document.getElementById('app')
 if (target) {

@@ -23,7 +23,7 @@ await run({
       await snap(`1440-${scheme}-account`)
     }
     await button('Revoke my bot').click()
-    await test('ask').getByRole('button', { name: 'Revoke' }).click()
+    await test('confirm').getByRole('button', { name: 'Revoke' }).click()
     await page.locator('[data-test="key"][data-label="my bot"]').waitFor({ state: 'detached' })
     assert.equal((await made.call('GET', '/v1/portfolio/balance')).status, 401)
     await page.reload()
@@ -139,7 +139,7 @@ await run({
     await page.setViewportSize({ width: 1024, height: 768 })
     await snap('1024-dark-agents')
     await row.locator('[data-test="close-agent"]').click()
-    await test('ask').getByRole('button', { name: 'Close agent' }).click()
+    await test('confirm').getByRole('button', { name: 'Close agent' }).click()
     await row.waitFor({ state: 'detached' })
     await page.setViewportSize({ width: 1440, height: 900 })
     await go('Trade')

@@ -23,7 +23,7 @@ async function restarts() {
   await venue.stop()
   await screens.on(async (name) => {
     await page.locator('[data-test="connection"][data-state="lost"]:visible').waitFor()
-    await test('outlook').filter({ hasText: 'The venue cannot be reached' }).waitFor()
+    await test('verdict').filter({ hasText: 'The venue cannot be reached' }).waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await prices('grey')
     await snap(`${name}-restart`)
@@ -44,7 +44,7 @@ async function restarts() {
   assert.equal((await placedAs(o)).status, 'canceled')
   await screens.on(async () => {
     await go('Trade')
-    await test('outlook').filter({ hasNotText: 'The venue cannot be reached' }).waitFor()
+    await test('verdict').filter({ hasNotText: 'The venue cannot be reached' }).waitFor()
     await prices('of their colors')
   })
   await go('Trade')
@@ -56,7 +56,7 @@ async function restarts() {
 // buys buys 10 contracts at the market price.
 async function buys(outcome) {
   await fills()
-  await test('fate').filter({ hasText: `Bought 10 ${outcome.toUpperCase()}` }).waitFor()
+  await test('order-result').filter({ hasText: `Bought 10 ${outcome.toUpperCase()}` }).waitFor()
 }
 
 // types types a price into the ticket of each screen, for the round that is open.
@@ -73,7 +73,7 @@ async function types() {
 
 // lapses waits for the next round: no ticket keeps a price of the last one.
 const lapses = () => screens.on(async (name) => {
-  await test('outlook').filter({ hasText: 'your price was for the last one' }).waitFor({ timeout: ROUND_MS })
+  await test('verdict').filter({ hasText: 'your price was for the last one' }).waitFor({ timeout: ROUND_MS })
   assert.equal(await page.locator('[name=price]').inputValue(), '')
   assert.ok(await page.locator('.submit').isDisabled())
   await snap(`${name}-rollover`)
@@ -158,7 +158,7 @@ await run({
     assert.ok(Number(paid.profit) < 0, `a profit of ${paid.profit}`)
     assert.match(shown.text, /−\$\d/)
     await lapses()
-    await test('fate-of').filter({ hasText: `BTC 60 s, round ${Number(paid.round_number).toLocaleString('en-US')}:` }).waitFor({ state: 'attached' })
+    await test('order-result-round').filter({ hasText: `BTC 60 s, round ${Number(paid.round_number).toLocaleString('en-US')}:` }).waitFor({ state: 'attached' })
     await test('last-settlement').waitFor()
     await tab('Rounds')
     await page.locator('[data-test="round"]', { hasText: paid.winner.toUpperCase() }).first().waitFor()

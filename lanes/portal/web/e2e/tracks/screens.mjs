@@ -95,16 +95,16 @@ async function tasks(width, height, scheme) {
   await roomy()
   await button('Market').click()
   await button('Max').click()
-  await test('outlook').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
+  await test('verdict').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
   await button('Dollars').click()
   await page.locator('[name=amount]').fill('3')
   await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
   await fills()
-  await test('fate').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
+  await test('order-result').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
   await look('bought')
   await button('Contracts').click()
   await button('Limit').click()
-  assert.equal(await test('pinned').isVisible(), narrow, 'the figures of the market stay in sight on a phone')
+  assert.equal(await test('market-bar').isVisible(), narrow, 'the figures of the market stay in sight on a phone')
 
   // Each part of the screen, and each table.
   for (const place of narrow ? ['Markets', 'Chart', 'Book', 'Trade', 'Orders'] : ['Trade']) {
@@ -162,7 +162,7 @@ async function tasks(width, height, scheme) {
   await page.locator('[data-test="key"][data-label="my bot"]').waitFor()
   await look('account')
   await button('Revoke my bot').click()
-  await test('ask').getByRole('button', { name: 'Revoke' }).click()
+  await test('confirm').getByRole('button', { name: 'Revoke' }).click()
   await page.locator('[data-test="key"][data-label="my bot"]').waitFor({ state: 'detached' })
 }
 

@@ -31,7 +31,7 @@ async function lastSale(tries) {
   await page.locator('[name=slip]').fill('20')
   await page.locator('[name=qty]').fill('5')
   await fills()
-  await test('fate').filter({ hasText: `Bought 5 ${outcome.toUpperCase()}` }).waitFor()
+  await test('order-result').filter({ hasText: `Bought 5 ${outcome.toUpperCase()}` }).waitFor()
   await tab('Positions')
   const held = page.locator(`[data-test="position"][data-market="${round.market_id}"]`)
   await eventually('the last seconds', () => left(round) < LAST_MS)
@@ -60,10 +60,10 @@ async function opens() {
   await test('sim').waitFor()
   // In the last minute of a quarter of an hour no round opens before the next quarter.
   await test('series').locator('.left').first().waitFor({ timeout: 90_000 })
-  assert.equal(await test('vitals').count(), 0, 'no sequence numbers before the engineer view')
+  assert.equal(await test('diagnostics').count(), 0, 'no sequence numbers before the engineer view')
   await snap('1440-first')
   await page.keyboard.press('e')
-  const [whole, seen] = await test('vitals').evaluate((e) => [e.scrollWidth, e.clientWidth])
+  const [whole, seen] = await test('diagnostics').evaluate((e) => [e.scrollWidth, e.clientWidth])
   assert.ok(whole <= seen, `the status line needs ${whole} pixels and has ${seen}`)
 }
 
@@ -213,12 +213,12 @@ await run({
     const [first, second] = [await joins(other, 30), await joins(other, 12)]
     await page.locator('[name=price]').fill(String(tick / 100))
     await page.locator('[name=qty]').fill('9')
-    await test('outlook').filter({ hasText: /Rests in the book, behind \d+/ }).waitFor()
+    await test('verdict').filter({ hasText: /Rests in the book, behind \d+/ }).waitFor()
     const o = await rests(9, String(tick / 100))
     const before = await ahead(o)
     assert.ok(before >= 42, `${before} ahead`)
-    await test('fate').filter({ hasText: /behind \d+/ }).waitFor()
-    assert.ok(Number(/behind (\d+)/.exec(await test('fate').textContent())[1]) >= before)
+    await test('order-result').filter({ hasText: /behind \d+/ }).waitFor()
+    assert.ok(Number(/behind (\d+)/.exec(await test('order-result').textContent())[1]) >= before)
     const bids = test('rung').and(page.locator('[data-side="bid"]'))
     // The ladder shows the prices around the market, which may leave an order far behind. Orders of the maker at
     // this price may leave the queue too.
@@ -297,7 +297,7 @@ await run({
   async 'no order is placed at an old price'() {
     await roomy()
     await page.evaluate(() => (window.mute = (text) => text.includes('"type":"oracle"')))
-    await test('outlook').filter({ hasText: /price is \d+ s old/ }).waitFor()
+    await test('verdict').filter({ hasText: /price is \d+ s old/ }).waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await page.evaluate(() => (window.mute = undefined))
     await page.locator('.submit:not([aria-disabled=true])').waitFor()
@@ -307,7 +307,7 @@ await run({
     const r = await roomy()
     const before = await placed()
     await admin(`/admin/markets/${r.market_id}/pause`, {})
-    await test('outlook').filter({ hasText: 'Trading is paused' }).waitFor()
+    await test('verdict').filter({ hasText: 'Trading is paused' }).waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await page.locator('[name=qty]').press('Enter')
     await admin(`/admin/markets/${r.market_id}/resume`, {})
@@ -321,16 +321,16 @@ await run({
     await button('Dollars').click()
     await page.locator('[name=amount]').fill('5')
     await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
-    await test('outlook').filter({ hasText: /^Buys \d+ at/ }).waitFor()
+    await test('verdict').filter({ hasText: /^Buys \d+ at/ }).waitFor()
     await snap('1440-market')
     await fills()
-    await test('fate').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
+    await test('order-result').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
     const [o] = await list(`/v1/portfolio/orders?limit=1&market_id=${r.market_id}`, 'orders')
     assert.equal(o.max_cost, '50000')
     const paid = (await list(`/v1/portfolio/fills?order_id=${o.order_id}`, 'fills')).reduce((sum, f) => sum + f.qty * f.tick_yes + Number(f.fee), 0)
     assert.ok(paid > 35_000 && paid <= 50_000, `${paid} pips for $5`)
     await button('Max').click()
-    await test('outlook').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
+    await test('verdict').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
     await page.locator('[name=qty]').fill('10')
     await button('Limit').click()
   },
@@ -437,7 +437,7 @@ await run({
     await roomy()
     await button('Sell').click()
     await page.locator('[name=qty]').fill('900000')
-    await page.locator('[data-test="outlook"]', { hasText: 'would reject' }).waitFor()
+    await page.locator('[data-test="verdict"]', { hasText: 'would reject' }).waitFor()
     await page.locator('[data-test="refusal"]', { hasText: /to sell/ }).waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await button('Buy').click()
@@ -448,7 +448,7 @@ await run({
     await snap('1440-rejected')
     await page.locator('[name=qty]').fill('10')
     await page.locator('[name=price]').fill(FAR) // the proposed price may cross the book by now
-    await page.locator('[data-test="outlook"]', { hasText: 'Rests' }).waitFor()
+    await page.locator('[data-test="verdict"]', { hasText: 'Rests' }).waitFor()
   },
 
   async 'what is held is sold in the last seconds of a round'() {

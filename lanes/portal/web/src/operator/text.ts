@@ -1,18 +1,18 @@
 // Text and numbers as operators read them.
-import { dollars, fine, grouped, MINUS } from '../desk/format.ts'
+import { dollars, fine, grouped, MINUS } from '../shared/format.ts'
 import type { U64 } from '../venue/wire.ts'
 
 // Characters that change the order or the look of the text around them. The venue refuses them,
 // but a journal can hold text from before it did.
 const HIDDEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
-// plain shows hidden characters by their number, so that a name cannot look like another one.
-export function plain(text: string): string {
+// printable shows hidden characters by their number, so that a name cannot look like another one.
+export function printable(text: string): string {
   return text.replace(HIDDEN, (c) => `[U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}]`)
 }
 
 export function words(name: string): string {
-  return plain(name).replaceAll('_', ' ')
+  return printable(name).replaceAll('_', ' ')
 }
 
 // sentence is words with a capital letter.

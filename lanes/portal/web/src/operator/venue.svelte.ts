@@ -1,6 +1,6 @@
 import { VenueError } from '../venue/rest.ts'
 import { Api } from './api.ts'
-import { deed } from './deed.svelte.ts'
+import { actionDialog } from './actionDialog.svelte.ts'
 import type { Approval, Feed, Health, Me, Round, Withdrawal } from './wire.ts'
 
 const EVERY_MS = 2000
@@ -55,8 +55,8 @@ class Venue {
     this.api = undefined
     this.me = undefined
     this.ended = why
-    deed.now = deed.secret = undefined
-    deed.said = ''
+    actionDialog.action = actionDialog.secret = undefined
+    actionDialog.message = ''
     this.feeds = this.rounds = this.pending = this.approvals = []
   }
 
@@ -104,6 +104,7 @@ class Venue {
       this.approvals = a.approvals
       this.now = Date.now()
     } catch (e) {
+      if (this.api !== api) return // of an operator who has signed out
       if (e instanceof VenueError && e.status === 401) this.signOut('Your token is no longer valid.')
       else if (e instanceof TypeError) this.lost = true
       else if (!(e instanceof VenueError)) throw e // a rejection, such as draining, shows in the health

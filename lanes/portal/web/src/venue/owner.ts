@@ -1,10 +1,10 @@
-import { type Purse, SHOWN } from './purse.ts'
+import { type FundingClient, SHOWN } from './funding.ts'
 import { lost, TIMEOUT_MS, VenueError } from './rest.ts'
 import type { Activity, Agent, AgentMandate, Balance, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
 
 // Owner calls the portal's routes about agents, keys and money with the account token of their owner.
 // No API key reaches these routes.
-export class Owner implements Purse {
+export class Owner implements FundingClient {
   readonly #token: string
 
   constructor(token: string) {

@@ -1,5 +1,5 @@
 import type { VenueClock } from './clock.ts'
-import { bucketOf, type Meters } from './meters.ts'
+import { bucketOf, type RateLimits } from './rateLimits.ts'
 import { type Credentials, sign } from './sign.ts'
 
 // VenueError is an error response of the venue.
@@ -44,14 +44,14 @@ export class Rest {
   readonly base: string
   readonly #credentials: Credentials
   readonly #clock: VenueClock
-  readonly #meters: Meters
+  readonly #rateLimits: RateLimits
   #last = 0
 
-  constructor(base: string, credentials: Credentials, clock: VenueClock, meters: Meters) {
+  constructor(base: string, credentials: Credentials, clock: VenueClock, rateLimits: RateLimits) {
     this.base = base
     this.#credentials = credentials
     this.#clock = clock
-    this.#meters = meters
+    this.#rateLimits = rateLimits
   }
 
   get<T>(target: string): Promise<T> {
@@ -87,7 +87,7 @@ export class Rest {
     }
     if (body) headers['Content-Type'] = 'application/json'
     if (target === '/v1/mcp') headers['MCP-Protocol-Version'] = REVISION
-    this.#meters[bucketOf(method, target)].spend(1, performance.now())
+    this.#rateLimits[bucketOf(method, target)].spend(1, performance.now())
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     return fetch(this.base + target, { method, headers, body: body || null, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal }).catch(lost)
   }
@@ -105,7 +105,7 @@ export class Rest {
     const error = (body as { error?: { code?: string; data?: { code?: string } } }).error // data: from the agent lane
     const code = error?.data?.code ?? error?.code
     if (code === undefined) throw new TypeError(`status ${answer.status}`) // of a proxy
-    if (code === 'rate_limited') this.#meters[bucketOf(method, target)].empty(performance.now())
+    if (code === 'rate_limited') this.#rateLimits[bucketOf(method, target)].empty(performance.now())
     throw new VenueError(answer.status, code, body)
   }
 }

@@ -1,5 +1,5 @@
 import type { VenueClock } from './clock.ts'
-import type { Meters } from './meters.ts'
+import type { RateLimits } from './rateLimits.ts'
 import { VenueError } from './rest.ts'
 import { type Credentials, subprotocols } from './sign.ts'
 import { after, type U64 } from './wire.ts'
@@ -46,7 +46,7 @@ export class Socket {
   readonly #url: string
   readonly #credentials: Credentials
   readonly #clock: VenueClock
-  readonly #meters: Meters
+  readonly #rateLimits: RateLimits
   readonly #to: Listener
   #ws: WebSocket | undefined
   #id = 0
@@ -63,17 +63,17 @@ export class Socket {
   #closed = false
   #opening = false
 
-  constructor(url: string, credentials: Credentials, clock: VenueClock, meters: Meters, to: Listener) {
+  constructor(url: string, credentials: Credentials, clock: VenueClock, rateLimits: RateLimits, to: Listener) {
     this.#url = url
     this.#credentials = credentials
     this.#clock = clock
-    this.#meters = meters
+    this.#rateLimits = rateLimits
     this.#to = to
   }
 
   // open connects now, even if a retry is scheduled for later.
   async open(): Promise<void> {
-    if (!navigator.onLine) return this.#to.state('lost', 'this computer is offline') // the desk retries on the online event
+    if (!navigator.onLine) return this.#to.state('lost', 'this computer is offline') // the store retries on the online event
     if (this.#closed || this.#opening || (this.#ws && this.#ws.readyState < WebSocket.CLOSING)) return
     clearTimeout(this.#retry)
     this.#opening = true
@@ -144,7 +144,7 @@ export class Socket {
 
   #send(cmd: string, params: object): number {
     this.#id += 1
-    this.#meters.read.spend(1, performance.now())
+    this.#rateLimits.read.spend(1, performance.now())
     // A closing socket still receives frames but cannot send; the next connection starts anew.
     if (this.#ws?.readyState === WebSocket.OPEN) this.#ws.send(JSON.stringify({ id: this.#id, cmd, params }))
     return this.#id

@@ -1,0 +1,95 @@
+import type { Deadman, Fill, Order, Position, Settlement, UserEvent, UserSnapshot, U64 } from '../venue/wire.ts'
+import { after } from '../venue/wire.ts'
+import { RecordList } from './records.ts'
+
+const CAP = 300
+const live = new Set(['resting', 'partially_filled'])
+
+// Account is the state of the user's account: a snapshot, and the events after it.
+export class Account {
+  cash = 0
+  reserved = 0
+  known = false
+  asOf: U64 = '0' // of the snapshot
+  deadman: Deadman = { armed: false, timeout_ms: 0, deadline_ts: '0' }
+  fired = false
+  readonly open = new Map<string, Order>()
+  readonly done = new Map<string, Order>()
+  readonly positions = new Map<string, Position>()
+  readonly fills = new RecordList<Fill>(CAP)
+  readonly settlements = new RecordList<Settlement>(CAP)
+
+  // snapshot replaces the state. The lists must be read again over REST.
+  snapshot(s: UserSnapshot): void {
+    this.known = true
+    this.asOf = s.as_of_seq
+    this.cash = Number(s.cash)
+    this.reserved = Number(s.reserved)
+    this.deadman = s.deadman
+    this.open.clear()
+    this.done.clear()
+    this.positions.clear()
+    for (const o of s.orders) this.order(o)
+    for (const p of s.positions) this.position(p)
+    this.fills.forget()
+    this.settlements.forget()
+  }
+
+  // event applies an event and tells whether it was new.
+  event(e: UserEvent): boolean {
+    switch (e.event) {
+      case 'order':
+        this.order(e.order)
+        return true
+      case 'fill':
+        return this.fills.live(e)
+      case 'balance':
+        this.cash = Number(e.cash)
+        this.reserved = Number(e.reserved)
+        return true
+      case 'position':
+        this.position(e)
+        return true
+      case 'settlement':
+        return this.settlements.live(e)
+      case 'deadman':
+        this.deadman = { armed: e.armed, timeout_ms: e.timeout_ms, deadline_ts: e.deadline_ts }
+        this.fired = e.fired
+        return true
+      default:
+        return false
+    }
+  }
+
+  // order stores an order from any source; the one with the later update counts.
+  order(o: Order): void {
+    const id = o.order_id ?? `rejected ${o.client_order_id}`
+    const have = this.open.get(id) ?? this.done.get(id)
+    if (have && after(have.last_update_seq, o.last_update_seq)) return
+    this.open.delete(id)
+    this.done.delete(id)
+    const into = live.has(o.status) ? this.open : this.done
+    into.set(id, o)
+    if (this.done.size > CAP) this.done.delete(oldest(this.done))
+  }
+
+  position(p: Position): void {
+    const id = `${p.market_id}.${p.generation}`
+    if (p.yes_qty + p.no_qty > 0) this.positions.set(id, p)
+    else this.positions.delete(id)
+  }
+}
+
+function oldest(orders: Map<string, Order>): string {
+  let found = ''
+  let seq: U64 = ''
+  for (const [id, o] of orders) {
+    if (found === '' || after(seq, o.last_update_seq)) [found, seq] = [id, o.last_update_seq]
+  }
+  return found
+}
+
+// newestFirst sorts orders as the venue lists them: newest first.
+export function newestFirst(orders: Iterable<Order>): Order[] {
+  return [...orders].sort((a, b) => (after(a.created_seq, b.created_seq) ? -1 : 1))
+}
