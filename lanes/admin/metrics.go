@@ -37,20 +37,6 @@ func (l *lane) metrics() http.Handler {
 type collector struct{ *lane }
 
 var (
-	groups     = metrics.Counter("sequencer_groups_total", "Groups that this node has written to the log")
-	commands   = metrics.Counter("sequencer_commands_total", "Commands that this node has written to the log")
-	logBytes   = metrics.Counter("journal_bytes_total", "Bytes of commands written to the journal")
-	syncMax    = metrics.Gauge("journal_sync_seconds_max", "Longest write and sync of a group since the start; on a member, the longest time to a majority")
-	applyMax   = metrics.Gauge("apply_seconds_max", "Longest apply of a group since the start")
-	shed       = metrics.Counter("commands_shed_total", "Commands rejected before they were sequenced, because the queue was full or their time ran out")
-	snapshots  = metrics.Counter("snapshots_total", "Snapshots written")
-	queueDepth = metrics.Gauge("sequencer_queue_depth", "Commands waiting for a group")
-	seq        = metrics.Gauge("last_seq", "Sequence number of the last applied command")
-	checks     = metrics.Counter("invariant_checks_total", "Commands after which the money invariant was checked and held")
-	stopped    = metrics.Gauge("sequencer_stopped", "1 when the journal failed or the money invariant was violated: commands are no longer accepted")
-	diskFull   = metrics.Gauge("disk_nearly_full", "1 while placements are rejected because the disk is nearly full")
-	ready      = metrics.Gauge("ready", "1 when /readyz is 200")
-
 	sequencingTime = prometheus.NewDesc("duplex_sequencing_seconds", "Time from a group's first command to its responses", nil, nil)
 	groupSizes     = prometheus.NewDesc("duplex_sequencer_group_size", "Commands in a group", nil, nil)
 	syncHistogram  = prometheus.NewDesc("duplex_journal_sync_seconds", "Time to write and sync a group; on a member, the time to a majority", nil, nil)
@@ -77,14 +63,6 @@ var (
 	fundingWaiting    = metrics.Gauge("funding_events_waiting", "Deposits and withdrawals of which the funding service has not been told, at most 1000; 0 without one")
 	fundingAge        = metrics.Gauge("funding_age_seconds", "Age of the first of them; 0 if there is none")
 	fundingDeliveries = metrics.Counter("funding_deliveries_total", "Requests that told the funding service an event, by outcome", "outcome")
-
-	wsConnections   = metrics.Gauge("ws_connections", "Open WebSockets")
-	wsSubscriptions = metrics.Gauge("ws_subscriptions", "Subscriptions of all open WebSockets")
-	wsQueued        = metrics.Gauge("ws_queued_bytes", "Bytes of frames in the send queues")
-	wsFrames        = metrics.Counter("ws_frames_total", "Frames of public channels encoded")
-	wsFramesQueued  = metrics.Counter("ws_frames_queued_total", "Frames of public channels put into a send queue")
-	wsConflations   = metrics.Counter("ws_conflations_total", "Send queues conflated because their reader had fallen behind")
-	wsClosed        = metrics.Counter("ws_closes_total", "WebSockets closed, by close code", "code")
 
 	users              = metrics.Gauge("users", "Accounts")
 	resting            = metrics.Gauge("resting_orders", "Orders in all books")
@@ -114,6 +92,38 @@ var (
 	sourceOutliers   = metrics.Counter("oracle_source_outliers_total", "Index ticks that excluded a source because its price was too far from the median", "feed", "source")
 )
 
+// sequencerMetrics are those of the sequencer and of the journal.
+var sequencerMetrics = metrics.Table[collector]{
+	metrics.One(metrics.Counter("sequencer_groups_total", "Groups that this node has written to the log"), func(g collector) float64 { return float64(g.Venue.Engine.Stats().Groups.Load()) }),
+	metrics.One(metrics.Counter("sequencer_commands_total", "Commands that this node has written to the log"), func(g collector) float64 { return float64(g.Venue.Engine.Stats().Commands.Load()) }),
+	metrics.One(metrics.Counter("journal_bytes_total", "Bytes of commands written to the journal"), func(g collector) float64 { return float64(g.Venue.Engine.Stats().Bytes.Load()) }),
+	metrics.One(metrics.Gauge("journal_sync_seconds_max", "Longest write and sync of a group since the start; on a member, the longest time to a majority"), func(g collector) float64 { return seconds(g.Venue.Engine.Stats().SyncMaxNs.Load()) }),
+	metrics.One(metrics.Gauge("apply_seconds_max", "Longest apply of a group since the start"), func(g collector) float64 { return seconds(g.Venue.Engine.Stats().ApplyMaxNs.Load()) }),
+	metrics.One(metrics.Counter("commands_shed_total", "Commands rejected before they were sequenced, because the queue was full or their time ran out"), func(g collector) float64 { return float64(g.Venue.Engine.Stats().Shed.Load()) }),
+	metrics.One(metrics.Counter("snapshots_total", "Snapshots written"), func(g collector) float64 { return float64(g.Venue.Engine.Stats().Snapshots.Load()) }),
+	metrics.One(metrics.Gauge("sequencer_queue_depth", "Commands waiting for a group"), func(g collector) float64 { return float64(g.Venue.Engine.QueueDepth()) }),
+	metrics.One(metrics.Gauge("last_seq", "Sequence number of the last applied command"), func(g collector) float64 { return float64(g.Venue.Engine.Seq()) }),
+	metrics.One(metrics.Counter("invariant_checks_total", "Commands after which the money invariant was checked and held"), func(g collector) float64 { return float64(g.Venue.Engine.Stats().InvariantChecks.Load()) }),
+	metrics.One(metrics.Gauge("sequencer_stopped", "1 when the journal failed or the money invariant was violated: commands are no longer accepted"), func(g collector) float64 { return metrics.Bool(g.Venue.Engine.Err() != nil) }),
+	metrics.One(metrics.Gauge("disk_nearly_full", "1 while placements are rejected because the disk is nearly full"), func(g collector) float64 { return metrics.Bool(g.Venue.Engine.DiskNearlyFull()) }),
+	metrics.One(metrics.Gauge("ready", "1 when /readyz is 200"), func(g collector) float64 { return metrics.Bool(g.health().Ready) }),
+}
+
+// socketMetrics are those of the events lane.
+var socketMetrics = metrics.Table[WebSocketStats]{
+	metrics.One(metrics.Gauge("ws_connections", "Open WebSockets"), func(s WebSocketStats) float64 { return float64(s.Connections) }),
+	metrics.One(metrics.Gauge("ws_subscriptions", "Subscriptions of all open WebSockets"), func(s WebSocketStats) float64 { return float64(s.Subscriptions) }),
+	metrics.One(metrics.Gauge("ws_queued_bytes", "Bytes of frames in the send queues"), func(s WebSocketStats) float64 { return float64(s.QueuedBytes) }),
+	metrics.One(metrics.Counter("ws_frames_total", "Frames of public channels encoded"), func(s WebSocketStats) float64 { return float64(s.Frames) }),
+	metrics.One(metrics.Counter("ws_frames_queued_total", "Frames of public channels put into a send queue"), func(s WebSocketStats) float64 { return float64(s.Deliveries) }),
+	metrics.One(metrics.Counter("ws_conflations_total", "Send queues conflated because their reader had fallen behind"), func(s WebSocketStats) float64 { return float64(s.Conflated) }),
+	metrics.Each(metrics.Counter("ws_closes_total", "WebSockets closed, by close code", "code"), func(s WebSocketStats, put func(float64, ...string)) {
+		for code, n := range s.Closed {
+			put(float64(n), strconv.Itoa(code))
+		}
+	}),
+}
+
 // Describe sends no descriptors, which makes the collector unchecked: the set of metrics
 // depends on the venue.
 func (collector) Describe(chan<- *prometheus.Desc) {}
@@ -121,13 +131,16 @@ func (collector) Describe(chan<- *prometheus.Desc) {}
 // Collect implements prometheus.Collector.
 func (g collector) Collect(out chan<- prometheus.Metric) {
 	put := func(m metrics.Metric, v float64, labels ...string) { m.Put(out, v, labels...) }
-	g.collectSequencer(put, out)
+	sequencerMetrics.Collect(g, out)
+	g.collectHistograms(out)
 	g.collectRequests(put, out)
-	g.collectWebSockets(put)
+	if g.WebSocketStats != nil {
+		socketMetrics.Collect(g.WebSocketStats(), out)
+	}
 	g.collectMarkets(put)
 	g.collectOracle(put)
-	g.collectMirror(put, out)
-	g.collectMember(put, out)
+	g.collectMirror(out)
+	g.collectMember(out)
 	if g.NodeMetrics != nil {
 		g.NodeMetrics.Collect(out)
 	}
@@ -146,26 +159,12 @@ func writeHistogram(out chan<- prometheus.Metric, desc *prometheus.Desc, s *engi
 
 type emit func(m metrics.Metric, v float64, labels ...string)
 
-func (g collector) collectSequencer(put emit, out chan<- prometheus.Metric) {
-	e := g.Venue.Engine
-	s := e.Stats()
-	put(groups, float64(s.Groups.Load()))
-	put(commands, float64(s.Commands.Load()))
-	put(logBytes, float64(s.Bytes.Load()))
-	put(syncMax, seconds(s.SyncMaxNs.Load()))
-	put(applyMax, seconds(s.ApplyMaxNs.Load()))
-	put(shed, float64(s.Shed.Load()))
-	put(snapshots, float64(s.Snapshots.Load()))
-	put(queueDepth, float64(e.QueueDepth()))
+func (g collector) collectHistograms(out chan<- prometheus.Metric) {
+	s := g.Venue.Engine.Stats()
 	writeHistogram(out, sequencingTime, &s.GroupLatency, 16, 34, 1e9) // from 65 µs
 	writeHistogram(out, groupSizes, &s.GroupSizes, 0, 12, 1)
 	writeHistogram(out, syncHistogram, &s.SyncLatency, 14, 34, 1e9) // from 16 µs
 	writeHistogram(out, applyHistogram, &s.ApplyLatency, 10, 34, 1e9)
-	put(seq, float64(e.Seq()))
-	put(checks, float64(s.InvariantChecks.Load()))
-	put(stopped, metrics.Bool(e.Err() != nil))
-	put(diskFull, metrics.Bool(e.DiskNearlyFull()))
-	put(ready, metrics.Bool(g.health().Ready))
 }
 
 func (g collector) collectRequests(put emit, out chan<- prometheus.Metric) {
@@ -200,22 +199,6 @@ func (g collector) collectRequests(put emit, out chan<- prometheus.Metric) {
 	put(logDropped, g.droppedLines())
 	g.putFunding(put)
 	g.Gate.Stats.Errors(func(code string, n uint64) { put(errorResponses, float64(n), code) })
-}
-
-func (g collector) collectWebSockets(put emit) {
-	if g.WebSocketStats == nil {
-		return
-	}
-	s := g.WebSocketStats()
-	put(wsConnections, float64(s.Connections))
-	put(wsSubscriptions, float64(s.Subscriptions))
-	put(wsQueued, float64(s.QueuedBytes))
-	put(wsFrames, float64(s.Frames))
-	put(wsFramesQueued, float64(s.Deliveries))
-	put(wsConflations, float64(s.Conflated))
-	for code, n := range s.Closed {
-		put(wsClosed, float64(n), strconv.Itoa(code))
-	}
 }
 
 // collectMarkets counts under the venue's lock and emits outside it, so that a slow scrape
