@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
@@ -64,12 +63,11 @@ func (c *configShow) Run(k *kong.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	t := cli.NewTable("SETTING", "VALUE", "FROM")
 	for _, f := range k.Selected().Flags {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, shownValue(f), valueOrigin(k, f, file, lines))
+		t.Row(f.Name, shownValue(f), valueOrigin(k, f, file, lines))
 	}
-	return w.Flush()
+	return t.Print(out, "")
 }
 
 // shownValue returns the value of a setting: of a secret only that it is set, and URLs as address.Show does.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"duplex/cmd/dx/cli"
@@ -67,17 +66,16 @@ func (w *feedsWatchCmd) Run(ctx context.Context, out io.Writer) error {
 // sourceTable returns the table for a terminal.
 func sourceTable(p *feeds.Poster) string {
 	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "FEED\tSOURCE\tPRICE\tAGE\tSTATE\tRECONNECTS\tMESSAGES\tDROPPED\tLAST ERROR")
+	t := cli.NewTable("FEED", "SOURCE", "PRICE", "AGE", "STATE", "RECONNECTS", "MESSAGES", "DROPPED", "LAST ERROR")
 	for _, s := range p.States() {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Feed, s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), s.Reconnects(), s.Counts.Messages, s.Dropped(), errText(s.Err))
+		t.Row(s.Feed.String(), s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), fmt.Sprint(s.Reconnects()), fmt.Sprint(s.Counts.Messages), fmt.Sprint(s.Dropped()), errText(s.Err))
 	}
 	for f := range core.Feed(core.Feeds) {
 		if last := p.Stats(f).Last; last.Price > 0 {
-			fmt.Fprintf(t, "%s\tindex\t%s\t\t%d sources\n", f, priceText(last.Price), last.Count)
+			t.Row(f.String(), "index", priceText(last.Price), "", fmt.Sprint(last.Count, " sources"))
 		}
 	}
-	_ = t.Flush() // a strings.Builder does not fail
+	_ = t.Print(&b, "") // a strings.Builder does not fail
 	return b.String()
 }
 

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"duplex/cmd/dx/cli"
 )
 
 // latencyRecorder records the responses to all requests of a mix. It is safe for concurrent
@@ -80,7 +81,7 @@ func (t *RequestReport) sum(d time.Duration) {
 // MixReport is the result of a mix.
 type MixReport struct {
 	Mix        string           `json:"mix"`
-	TargetRate float64          `json:"asked_per_s"` // 0 in a closed loop
+	TargetRate float64          `json:"target_per_s"` // 0 in a closed loop
 	Conns      int              `json:"connections"`
 	Accounts   int              `json:"accounts"`
 	Rounds     int              `json:"rounds"` // rounds that traded during the run
@@ -215,12 +216,11 @@ func (f *FrameReport) sum(d time.Duration) {
 
 // Print implements Report.
 func (r *MixReport) Print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "operation\tcount\tper s\tp50 µs\tp99 µs\tp99.9 µs\tmax µs\trejected\t")
+	w := cli.NewTable(">operation", ">count", ">per s", ">p50 µs", ">p99 µs", ">p99.9 µs", ">max µs", ">rejected")
 	for _, t := range slices.Concat(r.Operations, []*RequestReport{r.Commands, r.Reads, r.All}) {
-		fmt.Fprintf(w, "%s\t%d\t%.0f\t%d\t%d\t%d\t%d\t%s\t\n", t.Name, t.Count, t.PerSecond, t.P50, t.P99, t.P999, t.Max, formatCounts(t.Failed))
+		w.Row(t.Name, fmt.Sprint(t.Count), fmt.Sprintf("%.0f", t.PerSecond), fmt.Sprint(t.P50), fmt.Sprint(t.P99), fmt.Sprint(t.P999), fmt.Sprint(t.Max), formatCounts(t.Failed))
 	}
-	if err := w.Flush(); err != nil {
+	if err := w.Print(out, ""); err != nil {
 		return err
 	}
 	if r.Readers != nil {
@@ -230,7 +230,7 @@ func (r *MixReport) Print(out io.Writer) error {
 	}
 	loop := "closed loop"
 	if r.TargetRate > 0 {
-		loop = fmt.Sprintf("open loop, %.0f requests/s asked", r.TargetRate)
+		loop = fmt.Sprintf("open loop, a target of %.0f requests/s", r.TargetRate)
 	}
 	_, err := fmt.Fprintf(out, "\n%.0f commands/s beside %.0f reads/s: %d connections of %d accounts, %d series, %d rounds, %.1f s, %s\n",
 		r.Commands.PerSecond, r.Reads.PerSecond, r.Conns, r.Accounts, r.Series, r.Rounds, r.Seconds, loop)
@@ -238,17 +238,17 @@ func (r *MixReport) Print(out io.Writer) error {
 }
 
 func (r *ReaderReport) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\nframe\tcount\tper s\tp50 µs\tp99 µs\tp99.9 µs\tmax µs\ttimed\tafter answer p50 µs\tp99 µs\tgaps\t")
+	fmt.Fprintln(out)
+	t := cli.NewTable(">frame", ">count", ">per s", ">p50 µs", ">p99 µs", ">p99.9 µs", ">max µs", ">timed", ">after answer p50 µs", ">p99 µs", ">gaps")
 	for _, f := range r.Frames {
 		if f.Timed == 0 {
-			fmt.Fprintf(w, "%s\t%d\t%.0f\t\t\t\t\t0\t\t\t%d\t\n", f.Type, f.Count, f.PerSecond, f.Gaps)
+			t.Row(f.Type, fmt.Sprint(f.Count), fmt.Sprintf("%.0f", f.PerSecond), "", "", "", "", "0", "", "", fmt.Sprint(f.Gaps))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.0f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", f.Type, f.Count, f.PerSecond, f.P50, f.P99, f.P999, f.Max, f.Timed, f.AnswerP50, f.AnswerP99, f.Gaps)
+		t.Row(f.Type, fmt.Sprint(f.Count), fmt.Sprintf("%.0f", f.PerSecond), fmt.Sprint(f.P50), fmt.Sprint(f.P99), fmt.Sprint(f.P999), fmt.Sprint(f.Max), fmt.Sprint(f.Timed), fmt.Sprint(f.AnswerP50), fmt.Sprint(f.AnswerP99), fmt.Sprint(f.Gaps))
 	}
-	fmt.Fprintf(w, "all\t%d\t%.0f\t\t\t\t\t\t\t\t%d\t\n", r.Count, r.PerSecond, r.Gaps)
-	if err := w.Flush(); err != nil {
+	t.Row("all", fmt.Sprint(r.Count), fmt.Sprintf("%.0f", r.PerSecond), "", "", "", "", "", "", "", fmt.Sprint(r.Gaps))
+	if err := t.Print(out, ""); err != nil {
 		return err
 	}
 	closes := formatCounts(r.Closes)

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -114,11 +113,10 @@ func printCluster(out io.Writer, s *schemas.ClusterStatus) error {
 		fmt.Fprintf(out, ", authority ends %s", day(s.CAEndTs))
 	}
 	fmt.Fprint(out, "\n\n")
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "node\trole\tstate\tseq\tgroup\tbehind\tattested\thistory\tclock ms\tdisk free\tcert ends\tversion\tpeer")
+	t := cli.NewTable("node", "role", "state", "seq", "group", "behind", "attested", "history", "clock ms", "disk free", "cert ends", "version", "peer")
 	for _, m := range s.Members {
 		if m.Number == 0 && m.DiskFree == 0 { // it does not answer
-			fmt.Fprintf(w, "%s\t%s\t%s\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s\n", m.Node, m.Role, m.State, m.Peer)
+			t.Row(m.Node, m.Role, m.State, "-", "-", "-", "-", "-", "-", "-", "-", "-", m.Peer)
 			continue
 		}
 		behind, attested := "-", "-"
@@ -128,9 +126,9 @@ func printCluster(out io.Writer, s *schemas.ClusterStatus) error {
 		if m.StateHash != "" {
 			attested = fmt.Sprint(m.AttestedSeq)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%+.1f\t%s\t%s\t%s\t%s\n", m.Node, m.Role, m.State, m.Seq, m.Number, behind, attested, historyOf(&m), m.ClockOffsetMs, humanize.Bytes(uint64(m.DiskFree)), day(m.CertEndTs), m.Version, m.Peer)
+		t.Row(m.Node, m.Role, m.State, fmt.Sprint(m.Seq), fmt.Sprint(m.Number), behind, attested, historyOf(&m), fmt.Sprintf("%+.1f", m.ClockOffsetMs), humanize.Bytes(uint64(m.DiskFree)), day(m.CertEndTs), m.Version, m.Peer)
 	}
-	return w.Flush()
+	return t.Print(out, "")
 }
 
 // historyOf says how much of the history a member knows.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
@@ -48,15 +47,14 @@ func (b *Book) Run(ctx context.Context, out io.Writer) error {
 	if err != nil || b.JSON {
 		return cli.PrintResult(out, o, err)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "market %d, generation %d, seq %s\n", o.MarketID, o.Generation, o.AsOfSeq)
-	fmt.Fprintln(w, "YES\tQTY\t= NO BID\t")
+	fmt.Fprintf(out, "market %d, generation %d, seq %s\n", o.MarketID, o.Generation, o.AsOfSeq)
+	t := cli.NewTable(">YES", ">QTY", ">= NO BID")
 	for i := len(o.No) - 1; i >= 0; i-- { // the YES ask is 10000 minus the NO bid
-		fmt.Fprintf(w, "%s\t%d\t%s\t\n", Cents(10000-o.No[i][0]), o.No[i][1], Cents(o.No[i][0]))
+		t.Row(Cents(10000-o.No[i][0]), fmt.Sprint(o.No[i][1]), Cents(o.No[i][0]))
 	}
-	fmt.Fprintln(w, "---\t---\t---\t")
+	t.Row("---", "---", "---")
 	for _, l := range o.Yes {
-		fmt.Fprintf(w, "%s\t%d\t\t\n", Cents(l[0]), l[1])
+		t.Row(Cents(l[0]), fmt.Sprint(l[1]), "")
 	}
-	return w.Flush()
+	return t.Print(out, "")
 }

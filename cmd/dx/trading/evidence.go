@@ -10,7 +10,7 @@ import (
 	"math/big"
 	"os"
 	"slices"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"duplex/client"
@@ -114,16 +114,15 @@ func marketOfRound(ctx context.Context, c *client.Client, number schemas.U64) (u
 }
 
 func listTicks(out io.Writer, ev *schemas.Evidence) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "SECOND\tINDEX\tCOUNTS\tSOURCES\t")
-	for _, t := range slices.Backward(ev.Ticks) {
-		text := ""
-		for _, s := range t.Sources {
-			text += fmt.Sprintf(" %s %s", s.Source, cli.FormatPrice(s.Price))
+	t := cli.NewTable(">SECOND", ">INDEX", ">COUNTS", "SOURCES")
+	for _, tick := range slices.Backward(ev.Ticks) {
+		var sources []string
+		for _, s := range tick.Sources {
+			sources = append(sources, s.Source+" "+cli.FormatPrice(s.Price))
 		}
-		fmt.Fprintf(w, "%d\t%s\t%d s\t%s\t\n", t.Ts/1e9, cli.FormatPrice(t.Price), t.CountedSecs, text)
+		t.Row(fmt.Sprint(tick.Ts/1e9), cli.FormatPrice(tick.Price), fmt.Sprintf("%d s", tick.CountedSecs), strings.Join(sources, " "))
 	}
-	return w.Flush()
+	return t.Print(out, "")
 }
 
 // checkEvidence recomputes the settlement from the ticks, prints each step, and returns an

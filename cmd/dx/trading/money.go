@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
-	"duplex/client"
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
@@ -78,7 +76,7 @@ type Positions struct {
 	cli.ClientFlags
 	Series   SeriesFlag `help:"Only this series, such as btc-15m." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID *int64     `help:"Only this market slot." xor:"market" placeholder:"ID"`
-	JSON     bool       `help:"Print the venue's answer as JSON."`
+	JSON     bool       `help:"Print the positions of GET /v1/portfolio/pnl as JSON."`
 }
 
 func (p *Positions) Help() string {
@@ -95,9 +93,6 @@ func (p *Positions) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if p.JSON {
-		return p.printJSON(ctx, out, c)
-	}
 	l, err := c.PnL(ctx)
 	if err != nil {
 		return cli.Explain(err)
@@ -105,21 +100,14 @@ func (p *Positions) Run(ctx context.Context, out io.Writer) error {
 	l.Positions = slices.DeleteFunc(l.Positions, func(x schemas.PnLPosition) bool {
 		return p.Series != "" && x.Category != p.Series.Category() || p.MarketID != nil && int64(x.MarketID) != *p.MarketID
 	})
+	if p.JSON {
+		return cli.PrintResult(out, struct {
+			Positions []schemas.PnLPosition `json:"positions"`
+			schemas.AsOf
+		}{l.Positions, l.AsOf}, nil)
+	}
 	f := rowFlags{Series: p.Series, MarketID: p.MarketID}
 	return printPositions(out, l.Positions, f.nothing("positions"))
-}
-
-func (p *Positions) printJSON(ctx context.Context, out io.Writer, c *client.Client) error {
-	f := rowFlags{Series: p.Series, MarketID: p.MarketID}
-	l, err := c.Positions(ctx, schemas.ListPositions{MarketID: f.market()})
-	if err != nil || p.Series == "" {
-		return cli.PrintResult(out, l, err)
-	}
-	series, err := readLives(ctx, c)
-	l.Positions = slices.DeleteFunc(l.Positions, func(x schemas.Position) bool {
-		return series[slotLife{x.MarketID, x.Generation}] != p.Series.Category()
-	})
-	return cli.PrintResult(out, l, err)
 }
 
 func printPositions(out io.Writer, positions []schemas.PnLPosition, empty string) error {
@@ -134,7 +122,7 @@ func printPositions(out io.Writer, positions []schemas.PnLPosition, empty string
 }
 
 func printPnL(out io.Writer, l *schemas.PnL) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := cli.NewTable(">", ">")
 	for _, x := range []struct {
 		name string
 		pips int64
@@ -144,9 +132,9 @@ func printPnL(out io.Writer, l *schemas.PnL) error {
 		{"DEPOSITS less withdrawals", int64(l.DepositsNet)}, {"TRANSFERS in less out", int64(l.TransfersNet)},
 		{"FEES paid", l.Fees.Int64()}, {"OPEN COST", l.OpenCost.Int64()},
 	} {
-		fmt.Fprintf(w, "%s\t%s\t\n", x.name, cli.FormatDollars(x.pips))
+		t.Row(x.name, cli.FormatDollars(x.pips))
 	}
-	if err := w.Flush(); err != nil || len(l.Positions) == 0 {
+	if err := t.PrintRows(out); err != nil || len(l.Positions) == 0 {
 		return err
 	}
 	fmt.Fprintln(out)
