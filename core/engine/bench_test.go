@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
 	"sync"
 	"testing"
@@ -32,22 +33,42 @@ func venueWithOrders(b *testing.B, dir string, orders int) (*Engine, Options) {
 	return e, o
 }
 
-// BenchmarkReplay starts a venue from a log without a snapshot: 100,000 resting orders, and
-// 400,000 immediate orders that find no counterparty.
+// BenchmarkReplay starts a venue from a log without a snapshot: 100,000 resting orders, and 400,000 commands of
+// 500 accounts in turn. Of four, two place an order that rests, one cancels any of those, and one is an
+// immediate order that finds no counterparty.
 func BenchmarkReplay(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as dx has it
 	dir := b.TempDir()
 	e, o := venueWithOrders(b, dir, 100_000)
-	for n := range 2000 {
-		u := core.UserID(1 + n%500)
-		cmds := make([]core.Command, 0, 200)
-		for i := range 200 {
-			cmds = append(cmds, &core.PlaceOrder{User: u, ClientID: uint64(1000*(n/500+1) + i), Market: core.MarketID(1 + i%3), Side: core.Buy, Outcome: core.Yes, Tick: core.Tick(1000 + 100*(i%30)), Qty: 1, TIF: core.IOC})
-		}
-		if _, err := e.SubmitAll(context.Background(), cmds); err != nil {
-			b.Fatal(err)
-		}
+	const submitters, each = 64, 400_000 / 64
+	var submitting sync.WaitGroup
+	for w := range submitters {
+		submitting.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(w)))
+			var open []*core.CancelOrder
+			for n := range each {
+				p := &core.PlaceOrder{User: core.UserID(1 + r.IntN(500)), ClientID: uint64(1000 + w*each + n), Market: core.MarketID(1 + r.IntN(3)), Side: core.Buy, Outcome: core.Yes, Tick: core.Tick(1000 + 100*r.IntN(30)), Qty: 1}
+				var cmd core.Command = p
+				switch {
+				case n%4 == 3:
+					p.TIF = core.IOC
+				case n%4 == 2:
+					i := r.IntN(len(open))
+					cmd, open[i] = open[i], open[len(open)-1]
+					open = open[:len(open)-1]
+				}
+				receipt, err := e.Submit(context.Background(), cmd)
+				if err != nil || receipt.Reject != core.OK {
+					b.Error(err, receipt.Reject)
+					return
+				}
+				if n%4 < 2 {
+					open = append(open, &core.CancelOrder{User: p.User, Order: core.OrderID(receipt.Stamp.Seq)})
+				}
+			}
+		})
 	}
+	submitting.Wait()
 	seq := e.Seq()
 	e.opt.SnapshotEvery = Backlog{1 << 60, 1 << 60, 1 << 60}
 	kill(b, e)
