@@ -117,7 +117,7 @@ func Certify(ctx context.Context, c *Config, o Options, progress func(done, tota
 			progress(i+1, len(faults))
 		}
 	}
-	out.judge()
+	out.setVerdict()
 	b, err := out.text()
 	if err != nil {
 		return nil, err
@@ -132,8 +132,8 @@ func faultDir(dir, fault string) string {
 	return filepath.Join(dir, strings.ReplaceAll(fault, " ", "-"))
 }
 
-// judge certifies the agents if every check passed.
-func (c *Certificate) judge() {
+// setVerdict certifies the agents if every check passed.
+func (c *Certificate) setVerdict() {
 	c.Certified = len(c.Checks) > 0
 	for i := range c.Checks {
 		c.Certified = c.Certified && c.Checks[i].Passed

@@ -245,8 +245,8 @@ func loadSeed(at string, check bool) (joined *seedFigures, err error) {
 	return joined, nil
 }
 
-// checkIndex returns a function that compares the index of a bundle with the one that its seed draws. A
-// tape is not part of a bundle.
+// checkIndex returns a function that compares the prices in a bundle with those that its seed gives. It returns
+// nil for a run on a tape of real prices, because a bundle does not contain the tape.
 func checkIndex(m *Manifest) func(*replayBundle, *replica.Result) error {
 	if m.Settings.TapeHash != "" {
 		return nil

@@ -132,7 +132,7 @@ func verifyCertificate(dir string, faults []string, progress func(done, total in
 		return nil, err
 	}
 	want.SetupHash = setupWithoutFaults(first.Settings, first.Versions)
-	want.judge()
+	want.setVerdict()
 	text, err := want.text()
 	if err != nil {
 		return nil, err

@@ -162,8 +162,8 @@ func (r *harness) createAccount(ctx context.Context, i int) error {
 	return nil
 }
 
-// createAgent creates an agent of an account, with half of its funds and with every bound but
-// reduce_only, none of which its orders reach.
+// createAgent creates an agent and gives it half of its owner's money. The mandate has every bound except
+// reduce_only, so that each order is checked against all of them; all are wide, so that none rejects one.
 func (r *harness) createAgent(ctx context.Context, token string) error {
 	const body = `{"name":"agent","fund":"500000000000","mandate":{"expires_ts":"9000000000000000000","categories":[1,2,3,4,5,6,7,8,9],
 		"max_order_qty":1000000,"price_collar":9998,"max_open_orders":4000000000,"max_orders_per_day":4000000000,

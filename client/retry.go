@@ -145,6 +145,6 @@ func waitAfter(err error, n int) (wait time.Duration, counts bool) {
 }
 
 func retryWait(n int) time.Duration {
-	most := min(minBackoff<<(min(n, 10)-1), maxBackoff)
-	return backoff.Jitter(most)
+	limit := min(minBackoff<<(min(n, 10)-1), maxBackoff)
+	return backoff.Jitter(limit)
 }

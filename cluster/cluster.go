@@ -326,7 +326,8 @@ func (c *Cluster) newLife() (uint32, error) {
 	return next.Life, nil
 }
 
-// number is the number of the group of a version of the key log.
+// number turns a version of etcd's key "log" into the number of a group. Each group is one write to that key,
+// and the versions of a cluster that was made anew begin again at 1, after base.
 func (c *Cluster) number(version int64) uint64 { return c.base + uint64(version) }
 
 // readHead returns the number of the newest group, as a majority knows it.

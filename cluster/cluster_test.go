@@ -440,7 +440,7 @@ func TestMissedChangeOfTheConfiguration(t *testing.T) {
 	missed.Members[2].Follow = ""
 	c.config.Store(&missed)
 	go c.watchConfig() // it ends with the member
-	await(t, "the change is known", func() bool { return c.config.Load().named("c").Follow != "" })
+	await(t, "the change is known", func() bool { return c.config.Load().find("c").Follow != "" })
 	now := c.config.Load()
 	if c.storeConfig(&missed); c.config.Load() != now {
 		t.Error("an older configuration has replaced a newer one")

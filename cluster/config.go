@@ -151,7 +151,7 @@ func newConfig(members []Address, base position, first uint32, settings map[stri
 }
 
 // named returns the member of a name; nil if there is none.
-func (c *config) named(name string) *member {
+func (c *config) find(name string) *member {
 	i := slices.IndexFunc(c.Members, func(m member) bool { return m.Name == name })
 	if i < 0 {
 		return nil
@@ -230,7 +230,7 @@ func checkMasterKey(keys [][]byte, id ID, want string) error {
 func (c *config) checkMembers(list []Address) (missing []string, err error) {
 	for _, a := range list {
 		was := slices.ContainsFunc(c.Former, func(m member) bool { return m.Name == a.Name && m.Peer == a.Peer })
-		switch is := c.named(a.Name); {
+		switch is := c.find(a.Name); {
 		case is != nil && is.Peer == a.Peer, was && is == nil:
 		case is != nil:
 			return nil, &SettingError{"--cluster", a.Name + "=" + a.Peer, is.Name + "=" + is.Peer}

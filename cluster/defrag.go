@@ -48,9 +48,9 @@ func (c *Cluster) Defrag(ctx context.Context) (done []schemas.Defragmented, err 
 	return done, err
 }
 
-// defragOver has every member that is up and whose database is larger than most defragmented, this one
-// and then the leader last.
-func (c *Cluster) defragOver(ctx context.Context, most int64) (done []schemas.Defragmented, err error) {
+// defragOver defragments the database of each member that is up, if it has more than limit bytes: first those of
+// the other members, then that of this one, and last that of the leader, which writes nothing meanwhile.
+func (c *Cluster) defragOver(ctx context.Context, limit int64) (done []schemas.Defragmented, err error) {
 	leader := c.view.Load().leader
 	members := append(c.peers.statuses(), heard{Status: c.Status()})
 	slices.SortStableFunc(members, func(a, b heard) int {
@@ -64,8 +64,8 @@ func (c *Cluster) defragOver(ctx context.Context, most int64) (done []schemas.De
 	})
 	cfg, forgotten := c.config.Load(), max(0, c.etcd.Server.KV().FirstRev()) // −1: it never forgot anything
 	for _, h := range members {
-		m := cfg.named(h.Name)
-		if m == nil || h.EtcdBytes <= most {
+		m := cfg.find(h.Name)
+		if m == nil || h.EtcdBytes <= limit {
 			continue
 		}
 		var d schemas.Defragmented
@@ -151,18 +151,18 @@ func (c *Cluster) serveDefrag(w http.ResponseWriter, r *http.Request) {
 
 // defragLarge has the databases that are too large defragmented, unless that was done lately: then
 // what they hold is needed. The leader calls it after each compaction.
-func (c *Cluster) defragLarge(ctx context.Context, most int64) error {
+func (c *Cluster) defragLarge(ctx context.Context, limit int64) error {
 	if c.view.Load().leader != c.node || time.Since(c.defragged) < defragPause && !c.defragged.IsZero() {
 		return nil
 	}
-	large := c.Status().EtcdBytes > most || slices.ContainsFunc(c.peers.statuses(), func(h heard) bool { return h.EtcdBytes > most })
+	large := c.Status().EtcdBytes > limit || slices.ContainsFunc(c.peers.statuses(), func(h heard) bool { return h.EtcdBytes > limit })
 	if !large {
 		return nil
 	}
 	c.defragged = time.Now()
 	err := c.compactTo(ctx, 0)
 	if err == nil {
-		_, err = c.defragOver(ctx, most)
+		_, err = c.defragOver(ctx, limit)
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -9,7 +9,7 @@
 //	Propose ── put ──> etcd ── watch ──> pump ── Append ──> archive ──> Deliver, Tail    (log.go)
 //
 //	Repair      replace a damaged archive or snapshot from another member                (repair.go)
-//	Members     what the engine judges this member by: voters, leader, contact, clock    (members.go)
+//	Members     what the state of this member derives from: voters, leader, contact, clock    (members.go)
 //	follow port status, clock, snapshot and log, for the other nodes                     (follow.go)
 //
 // Invariants:
@@ -20,9 +20,9 @@
 //     Anything else ends the log with a *journal.Damage.
 //  3. A proposal is put again with the same bytes. No proposal of an earlier run has the number of a
 //     new one: the life is stored in the file CLUSTER before anything is proposed in it.
-//  4. etcd forgets a group only after the archives of all members that are up have synced it, but for
-//     those that start, and of a majority.
-//  5. A contact with a leader is one that a majority has confirmed after it was asked for.
+//  4. etcd forgets a group only after a majority of the archives has synced it, and after every member that is
+//     up has; members that are starting do not count.
+//  5. A leader counts as reached only if a majority has confirmed it after the question was sent.
 //
 // The package never repairs etcd's files, never writes to etcd but by its own keys, and opens no port
 // for etcd's clients.

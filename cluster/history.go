@@ -76,7 +76,7 @@ func (c *Cluster) Histories(context.Context) (of map[string]History, all bool) {
 
 // ReadHistory reads rows of the mirror of another member.
 func (c *Cluster) ReadHistory(ctx context.Context, name, query string) ([]byte, error) {
-	m := c.config.Load().named(name)
+	m := c.config.Load().find(name)
 	if m == nil || m.Follow == "" {
 		return nil, fmt.Errorf("%s is no member that can be asked", name)
 	}

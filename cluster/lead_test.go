@@ -254,7 +254,7 @@ func TestJudgeDistance(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		c := &Cluster{opt: Options{Election: test.election, Log: slog.New(slog.NewTextHandler(&log, nil))}}
-		err := c.judgeDistance("a", test.rtt)
+		err := c.checkDistance("a", test.rtt)
 		if option := (*OptionError)(nil); errors.As(err, &option) != test.refused || (log.Len() > 0) != test.warn {
 			t.Errorf("%v away: %v, the log says %q", test.rtt, err, &log)
 		}

@@ -236,7 +236,7 @@ func (c *Cluster) moveLeader(ctx context.Context, name string, fits func(heard) 
 		if uint64(m.ID) == lead {
 			return nil
 		}
-		node := c.config.Load().named(m.Name)
+		node := c.config.Load().find(m.Name)
 		if node == nil {
 			continue
 		}

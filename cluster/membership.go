@@ -52,9 +52,9 @@ func (c *Cluster) add(ctx context.Context, a Address) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	if !listed { // else an earlier add did not reach etcd
-		err := untilMade(ctx, func() bool { return c.config.Load().named(a.Name) != nil }, func(ctx context.Context) error {
+		err := untilMade(ctx, func() bool { return c.config.Load().find(a.Name) != nil }, func(ctx context.Context) error {
 			return c.changeConfig(ctx, func(cfg *config) error {
-				if cfg.named(a.Name) != nil {
+				if cfg.find(a.Name) != nil {
 					return nil // by an attempt that was not answered
 				}
 				cfg.Members = append(cfg.Members, member{Node: cfg.NextNode, Name: a.Name, Peer: a.Peer})
@@ -85,9 +85,9 @@ func (c *Cluster) add(ctx context.Context, a Address) error {
 
 // forget removes a name from the configuration. former says that it was a member.
 func (c *Cluster) forget(ctx context.Context, name string, former bool) error {
-	return untilMade(ctx, func() bool { return c.config.Load().named(name) == nil }, func(ctx context.Context) error {
+	return untilMade(ctx, func() bool { return c.config.Load().find(name) == nil }, func(ctx context.Context) error {
 		return c.changeConfig(ctx, func(cfg *config) error {
-			if m := cfg.named(name); m != nil && former {
+			if m := cfg.find(name); m != nil && former {
 				cfg.Former = append(cfg.Former, *m)
 			}
 			cfg.Members = slices.DeleteFunc(cfg.Members, func(m member) bool { return m.Name == name })
@@ -119,7 +119,7 @@ func untilMade(ctx context.Context, made func() bool, change func(context.Contex
 // Remove removes a member for good. The leader removes itself last: it gives the lead away first. One that
 // may know more of the history than every other member is refused unless loseHistory is set.
 func (c *Cluster) Remove(ctx context.Context, name string, loseHistory bool) error {
-	m := c.config.Load().named(name)
+	m := c.config.Load().find(name)
 	if m == nil {
 		return refused("%s is not a member", name)
 	}
@@ -157,7 +157,7 @@ func (c *Cluster) Promote(ctx context.Context, name string) error {
 
 // promote is Promote by the statuses of the last poll.
 func (c *Cluster) promote(ctx context.Context, name string) error {
-	m := c.config.Load().named(name)
+	m := c.config.Load().find(name)
 	if m == nil {
 		return refused("%s is not a member", name)
 	}
@@ -222,7 +222,7 @@ func hasPeer(m *membership.Member, peer string) bool {
 // lagMax is how far a running member may be behind when the members change.
 const lagMax = 1000
 
-// lookNow asks every member, so that a change is judged by the present.
+// lookNow asks every member, so that a change rests on what they say now.
 func (c *Cluster) lookNow() {
 	c.pollOnce()
 	c.refreshView()
@@ -302,7 +302,7 @@ func (c *Cluster) promoteReady() {
 	}
 	cfg := c.config.Load()
 	for _, h := range c.peers.statuses() {
-		m := cfg.named(h.Name)
+		m := cfg.find(h.Name)
 		if h.Role != roleLearner || m == nil || h.AppliedGroup == 0 && h.Number == 0 || c.lags(h.Node) != nil {
 			continue
 		}

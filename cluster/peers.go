@@ -251,7 +251,7 @@ const (
 func (c *Cluster) checkDistances() error {
 	c.pollOnce()
 	for _, h := range c.peers.statuses() {
-		m := c.config.Load().named(h.Name)
+		m := c.config.Load().find(h.Name)
 		if m == nil {
 			continue
 		}
@@ -264,16 +264,16 @@ func (c *Cluster) checkDistances() error {
 				h.rtt = min(h.rtt, again.rtt)
 			}
 		}
-		if err := c.judgeDistance(h.Name, h.rtt); err != nil {
+		if err := c.checkDistance(h.Name, h.rtt); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judgeDistance returns an error about a member that is too far away, and warns about one for which the
+// checkDistance returns an error about a member that is too far away, and warns about one for which the
 // times of etcd are too short.
-func (c *Cluster) judgeDistance(name string, rtt time.Duration) error {
+func (c *Cluster) checkDistance(name string, rtt time.Duration) error {
 	switch {
 	case rtt > farthest:
 		return &OptionError{"cluster", fmt.Errorf("%s is %v away by round trip, and members may be %v apart", name, rtt.Round(time.Millisecond), farthest)}

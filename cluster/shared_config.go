@@ -68,7 +68,7 @@ func (c *Cluster) takeConfig(kv *mvccpb.KeyValue) error {
 	if cfg.Format != configFormat {
 		return finalError{fmt.Errorf("the configuration of the cluster has format %d, this version of dx reads %d", cfg.Format, configFormat)}
 	}
-	if cfg.named(c.opt.Name) == nil {
+	if cfg.find(c.opt.Name) == nil {
 		return finalError{&SettingError{"--node", c.opt.Name, "one of " + cfg.names()}}
 	}
 	c.storeConfig(cfg)

@@ -208,7 +208,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	if len(missing) > 0 {
 		c.opt.Log.Warn("--cluster lacks members that were added since", "members", strings.Join(missing, ", "))
 	}
-	self := cfg.named(c.opt.Name)
+	self := cfg.find(c.opt.Name)
 	switch {
 	case c.identity == nil:
 	case c.identity.Forming:
@@ -234,7 +234,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	}
 	return c.retry(ctx, "the follow port is not published yet", func(ctx context.Context) error {
 		return c.changeConfig(ctx, func(cfg *config) error {
-			cfg.named(c.opt.Name).Follow = c.opt.FollowAdvertise
+			cfg.find(c.opt.Name).Follow = c.opt.FollowAdvertise
 			return nil
 		})
 	})

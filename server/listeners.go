@@ -84,7 +84,7 @@ func startingAPI(origins []string, rejects func(*http.Request) schemas.Error) ht
 
 // listen serves handler on l, or on a new listener at address if l is nil, to at most `most` connections at
 // once. With certificates it speaks TLS, except to the operator on loopback.
-func (v *Venue) listen(option, address string, l net.Listener, most int, handler http.Handler) (*listener, error) {
+func (v *Venue) listen(option, address string, l net.Listener, limit int, handler http.Handler) (*listener, error) {
 	if l == nil {
 		var err error
 		// Every connection has a deadline or pings; probes would cost four calls of the system for each.
@@ -95,9 +95,9 @@ func (v *Venue) listen(option, address string, l net.Listener, most int, handler
 	}
 	out := &listener{url: "http://" + clientAddress(l)}
 	if v.certificates != nil && (option != "Admin" || !isLoopback(l.Addr().String())) {
-		out.url, out.tls, out.conns = "https://"+clientAddress(l), true, gate.WrapTLSListener(l, v.certificates, v.places(most))
+		out.url, out.tls, out.conns = "https://"+clientAddress(l), true, gate.WrapTLSListener(l, v.certificates, v.places(limit))
 	} else {
-		out.conns = gate.WrapListener(l, v.places(most))
+		out.conns = gate.WrapListener(l, v.places(limit))
 	}
 	out.setHandler(handler)
 	v.serve(gate.Server(out, v.options.Log), out.conns)

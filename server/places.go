@@ -30,7 +30,7 @@ func divideFiles(files uint64) (p listenerPlaces) {
 }
 
 // places returns the bounds of a listener's connections.
-func (v *Venue) places(most int) gate.Places {
+func (v *Venue) places(limit int) gate.Places {
 	o := &v.options
-	return gate.Places{Max: most, PerNetwork: cmp.Or(o.ConnectionsPerNetwork, gate.ConnsPerNetwork), Proxies: o.TrustedProxies}
+	return gate.Places{Max: limit, PerNetwork: cmp.Or(o.ConnectionsPerNetwork, gate.ConnsPerNetwork), Proxies: o.TrustedProxies}
 }

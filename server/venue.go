@@ -179,7 +179,7 @@ func (v *Venue) open(ctx context.Context) (err error) {
 		return err
 	}
 	if v.follower == nil {
-		err = v.takeOffice()
+		err = v.prepareToWrite()
 	} else {
 		v.stopPrices = func() {} // there are none
 		err = v.markEnvironment()
@@ -195,9 +195,9 @@ func (v *Venue) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeOffice does at a start what a follower leaves to the members: it checks the secrets, puts the
-// rules in force, creates the accounts, and starts prices and funding.
-func (v *Venue) takeOffice() error {
+// prepareToWrite checks the secrets, puts the rules in force, creates the accounts, and starts prices and
+// funding. A follower writes nothing and skips it.
+func (v *Venue) prepareToWrite() error {
 	for _, step := range []func() error{
 		v.verifyMasterKeys, v.finishKeyRotation, v.applyRules, v.markEnvironment, v.revokeLostOperators, v.requireNamedAdmin, v.createAccounts, v.startPrices, v.openFunding,
 	} {
@@ -314,7 +314,7 @@ func (v *Venue) applyRules() error {
 		return nil
 	}
 	if v.cluster != nil {
-		if err := v.mayFoundRules(&rules, &now); err != nil {
+		if err := v.checkInitialRules(&rules, &now); err != nil {
 			return &OptionError{"Cluster", err}
 		}
 	}
@@ -328,9 +328,9 @@ func (v *Venue) wantedRules() core.Rules {
 	return rules
 }
 
-// mayFoundRules returns an error unless this member may put its rules in force: only those of a new
-// cluster, which every member has, instead of the default. Afterwards only commands change rules.
-func (v *Venue) mayFoundRules(want, now *core.Rules) error {
+// checkInitialRules returns an error unless the rules in force are those that this member wants, or those of a
+// new cluster: there its settings replace the default. Later only commands change rules.
+func (v *Venue) checkInitialRules(want, now *core.Rules) error {
 	initial := core.DefaultRules()
 	if v.cluster.Founds(cluster.SettingDispute) && v.cluster.Founds(cluster.SettingMinSources) && cluster.CheckRules(&initial, now) == nil {
 		return nil

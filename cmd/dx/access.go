@@ -71,7 +71,7 @@ func (n *network) UnmarshalText(text []byte) error {
 
 // fourEyesFlags say what needs a second operator.
 type fourEyesFlags struct {
-	FourEyes *cli.Dollars `help:"Deposits and withdrawals above this many dollars need a second operator, as do voids and prices by hand; default: nothing does." placeholder:"LIMIT"`
+	FourEyes *cli.Amount `help:"Deposits and withdrawals above this many dollars need a second operator, as do voids and prices by hand; default: nothing does." placeholder:"LIMIT"`
 }
 
 // approvalLimit returns the limit in pips, nil if there is none.

@@ -90,7 +90,7 @@ func TestBench(t *testing.T) {
 		{"bench --conns 2 --batch 3", 0, "frame after answer, idle: orderbook_delta p50 "},
 		{"bench --conns 2 --no-frames --json", 0, `"p999_us":`},
 		{"bench --conns 2 --mix taker", 0, "take "},
-		{"bench --conns 2 --mix read --rate 200", 0, ", open loop, 200 requests/s asked"},
+		{"bench --conns 2 --mix read --rate 200", 0, ", open loop, a target of 200 requests/s"},
 		{"bench --mix nothing", 2, "--mix"},
 		{"bench --rate 5", 2, "--rate"},
 		{"bench --mix read --rate=-1", 2, "--rate"},

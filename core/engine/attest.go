@@ -29,10 +29,10 @@ const (
 	diverged                 // a majority attests the same, and this member has something else
 )
 
-// judge returns the verdict of the member self, which has own: what it computed itself, whatever
+// decide returns the verdict of the member self, which has own: what it computed itself, whatever
 // it attested in an earlier life. others are the attestations of the nodes; those of nodes without
 // a vote do not count. awaited are the nodes whose attestation is still expected.
-func judge(self uint32, own core.Attest, others map[uint32]core.Attest, voters, awaited []uint32) verdict {
+func decide(self uint32, own core.Attest, others map[uint32]core.Attest, voters, awaited []uint32) verdict {
 	votes, missing, differ := map[core.Attest]int{}, false, false
 	for _, n := range voters {
 		a, ok := others[n]
@@ -75,7 +75,7 @@ type attested struct {
 }
 
 // attestations are those of the newest checkpoints. Verify has no members: the nodes that have
-// attested a checkpoint are its voters, and it is judged when no further attestation can come.
+// attested a checkpoint are its voters, and its verdict is due when no further attestation can come.
 type attestations struct {
 	self    uint32
 	members func() Members
@@ -90,7 +90,7 @@ type attestations struct {
 func (l *attestations) begin(own core.Attest) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.judgeAll(); err != nil {
+	if err := l.decideAll(); err != nil {
 		return err
 	}
 	if l.list = append(l.list, &attested{own: own, others: map[uint32]core.Attest{}}); len(l.list) > checkpointsKept {
@@ -99,14 +99,14 @@ func (l *attestations) begin(own core.Attest) error {
 	return nil
 }
 
-// end judges every checkpoint, because nothing further is awaited.
+// end decides on every checkpoint, because nothing further is awaited.
 func (l *attestations) end() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.judgeAll()
+	return l.decideAll()
 }
 
-func (l *attestations) judgeAll() error {
+func (l *attestations) decideAll() error {
 	for _, c := range l.list {
 		var voters []uint32
 		if l.members != nil {
@@ -114,20 +114,20 @@ func (l *attestations) judgeAll() error {
 		} else {
 			voters = slices.Collect(maps.Keys(c.others))
 		}
-		if err := l.judge(c, voters, nil); err != nil {
+		if err := l.decide(c, voters, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judgeNow judges a checkpoint for which the members that are up may still attest.
-func (l *attestations) judgeNow(c *attested) error {
+// decideNow decides on a checkpoint for which the members that are up may still attest.
+func (l *attestations) decideNow(c *attested) error {
 	if l.members == nil {
 		return nil
 	}
 	m := l.members()
-	return l.judge(c, m.Voters, m.Up)
+	return l.decide(c, m.Voters, m.Up)
 }
 
 // computed sets the hash that this member computed.
@@ -137,7 +137,7 @@ func (l *attestations) computed(own core.Attest) error {
 	for _, c := range l.list {
 		if c.own.Seq == own.Seq {
 			c.own, c.known = own, true
-			return l.judgeNow(c)
+			return l.decideNow(c)
 		}
 	}
 	return nil
@@ -160,16 +160,16 @@ func (l *attestations) add(node uint32, a core.Attest) error {
 		i = len(l.list) - 1
 	}
 	l.list[i].others[node] = a
-	return l.judgeNow(l.list[i])
+	return l.decideNow(l.list[i])
 }
 
-// judge judges one checkpoint. It returns ErrDiverged if this member must stop.
-func (l *attestations) judge(c *attested, voters, awaited []uint32) error {
+// decide decides on one checkpoint. It returns ErrDiverged if this member must stop.
+func (l *attestations) decide(c *attested, voters, awaited []uint32) error {
 	if !c.known {
 		return nil
 	}
 	was := c.verdict
-	c.verdict = judge(l.self, c.own, c.others, voters, awaited)
+	c.verdict = decide(l.self, c.own, c.others, voters, awaited)
 	if c.verdict != was && l.count != nil {
 		l.count(c.verdict)
 	}

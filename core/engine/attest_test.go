@@ -68,7 +68,7 @@ func TestJudge(t *testing.T) {
 					others[n] = value(r)
 				}
 			}
-			if got := judge(1, value('a'), others, voters, awaited); got != test.want {
+			if got := decide(1, value('a'), others, voters, awaited); got != test.want {
 				t.Errorf("verdict %d, want %d", got, test.want)
 			}
 		})
@@ -88,7 +88,7 @@ func TestJudgeWithoutAVote(t *testing.T) {
 		{map[uint32]core.Attest{1: a, 2: b}, suspect},
 		{map[uint32]core.Attest{1: b, 2: b}, diverged},
 	} {
-		if got := judge(9, a, test.others, []uint32{1, 2, 3}, nil); got != test.want {
+		if got := decide(9, a, test.others, []uint32{1, 2, 3}, nil); got != test.want {
 			t.Errorf("%v: verdict %d, want %d", test.others, got, test.want)
 		}
 	}

@@ -49,7 +49,7 @@ func (c *anchoredClock) advance() (wall int64) {
 	c.last = at
 	c.now += passed
 	wall = c.wall()
-	most := passed / slewRate
-	c.now += max(-most, min(most, wall-c.now))
+	limit := passed / slewRate
+	c.now += max(-limit, min(limit, wall-c.now))
 	return wall
 }

@@ -46,7 +46,7 @@ import (
 //     error is ErrUnknown, and the command may still be applied.
 //  7. Venue and view change together under Engine.mu, a whole group at a time. Nothing is
 //     published before its group is applied as a whole.
-//  8. The venue judges in sequence whether a command's key is valid and whether its mark is the
+//  8. The venue decides in sequence whether a command's key is valid and whether its mark is the
 //     first. A command of a revoked key, a late one and a repeat take no seq. The key is gone
 //     from Engine.Key before the revocation is answered.
 //  9. The first failure of persist or apply stops the pipeline for good. Every caller that

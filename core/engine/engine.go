@@ -182,7 +182,7 @@ func OpenContext(ctx context.Context, o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.log.Close())
 	}
 	if e.member != nil {
-		e.member.judge(time.Now())
+		e.member.update(time.Now())
 		e.background.Go(func() { e.member.run(e.runCtx) })
 	}
 	return e, nil

@@ -25,7 +25,7 @@ var (
 )
 
 // The states of a member of a log of several machines (docs/rules/operation.md#member-states). A
-// member judges itself by what its log, its clock, its disk and the attestations say. No other
+// member derives its state from what its log, its clock, its disk and the attestations say. No other
 // member has a part in it.
 
 // State is the state of a member.
@@ -104,7 +104,7 @@ type Status struct {
 	Writes bool // commands are taken; else they are shed, or draining
 }
 
-// member judges a member about itself. Engine.member is nil on one machine.
+// member derives the state of this member. Engine.member is nil on one machine.
 type member struct {
 	e         *Engine
 	reads     atomic.Int64 // until when reads are served, ns since began; 0: they are not
@@ -123,11 +123,11 @@ func newMember(e *Engine) *member {
 	return m
 }
 
-// run judges the member until ctx ends.
+// run keeps the state current until ctx ends.
 func (m *member) run(ctx context.Context) {
 	tick := time.Tick(memberTick)
 	for {
-		m.judge(time.Now())
+		m.update(time.Now())
 		select {
 		case <-ctx.Done():
 			return
@@ -136,8 +136,8 @@ func (m *member) run(ctx context.Context) {
 	}
 }
 
-// judge stores the state of the member at now.
-func (m *member) judge(now time.Time) {
+// update stores the state of the member at now.
+func (m *member) update(now time.Time) {
 	log := m.e.opt.Members()
 	applied := m.e.applied.Load()
 	behind := m.isBehind(log.Head, applied, now)

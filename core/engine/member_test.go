@@ -138,7 +138,7 @@ func TestUndeliveredProposalIsolates(t *testing.T) {
 }
 
 // TestReadsEndWithoutATick checks that a member that was paused serves no read after StaleAfter,
-// although nothing has judged it since.
+// although nothing has updated it since.
 func TestReadsEndWithoutATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSeveral(t, logtest.NewCluster(1, logtest.Faults{}))
@@ -236,7 +236,7 @@ func TestClockOffEndsTheQueue(t *testing.T) {
 		synctest.Wait() // nothing is under way
 		before := len(s.cluster.Groups())
 		m.report(func(list *Members) { list.Clock.Offset = time.Second })
-		// The member has not judged itself yet: the command is collected, and shed before it is
+		// The member has not updated its state yet: the command is collected, and shed before it is
 		// proposed.
 		if _, err := m.engine().Submit(t.Context(), &core.CreateUser{Name: "x"}); !errors.Is(err, ErrShed) {
 			t.Error(err)

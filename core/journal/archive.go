@@ -111,8 +111,8 @@ func (f *File) Synced() uint64 { return f.syncedNumber.Load() }
 // Written returns the bytes of the records of all groups that this process has written to the log.
 func (f *File) Written() int64 { return f.written.Load() }
 
-// Discard removes the groups of the log in dir and its mark, and keeps the snapshots, so that a new
-// archive can begin at a newer one. Errors: ErrLocked, or one of the disk.
+// Discard removes the log in dir, but keeps the snapshots: a new archive can then begin at a group that does
+// not follow the old ones. Errors: ErrLocked if a process has dir open, or one of the disk.
 func Discard(dir string) error {
 	lock, err := Lock(filepath.Join(dir, lockName))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// segment is one file of the WAL. Its name has its place and the number of its first group.
+// segment is one file of the log. Its name is seq and first, as in 0000000000000003-0000000000001a2b.wal.
 type segment struct {
 	path  string
 	seq   uint64 // place in the log: 0, 1, 2 and so on

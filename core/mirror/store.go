@@ -209,8 +209,8 @@ func scanCursor(scan func(...any) error) (c cursor, err error) {
 	return c, nil
 }
 
-// moved returns the reason why the batch did not update the cursor. It returns nil if an earlier
-// attempt has committed the batch.
+// moved explains an update of the cursor that changed no row. It returns nil if an earlier attempt has
+// committed the batch and only its answer was lost; otherwise another program has written the database.
 func (b *batch) moved(now cursor, build int64) error {
 	if b.tried && now.found && now.build == build && now.position == b.to {
 		return nil

@@ -50,9 +50,9 @@ func (a *account) evictRounds(max int) {
 	}
 }
 
-// mutableAccountRound returns the row of account u for the newest round of slot m, which the caller
-// may change. It returns nil if there is none, or with create if the round opened before the ledgers
-// began.
+// mutableAccountRound returns the row of account u for the newest round of slot m, and the caller may change
+// it. With create it adds a missing row. It returns nil if there is no row, and if the round opened before
+// the view began to keep these rows.
 func (w *View) mutableAccountRound(u core.UserID, m core.MarketID, create bool) *AccountRound {
 	r := w.rounds.newestOf[m]
 	if r == nil {

@@ -63,8 +63,8 @@ type forecasts struct {
 // forecastRound is a round with its first and its last forecast of an account, by their numbers.
 type forecastRound struct{ round, first, last uint64 }
 
-func newForecasts(most int) forecasts {
-	return forecasts{rows: newHistory[Forecast](most), states: newRing[forecastState](most)}
+func newForecasts(capacity int) forecasts {
+	return forecasts{rows: newHistory[Forecast](capacity), states: newRing[forecastState](capacity)}
 }
 
 func (a *forecasts) clone() forecasts {

@@ -51,8 +51,8 @@ func (g *Gate) readBody(w http.ResponseWriter, r *http.Request, c *Call) ([]byte
 	var body []byte
 	var err error
 	if !c.identified() && !connOf(r).bodyArrived() { // most bodies come with their head, and take no place
-		from, most := g.sourceOf(r)
-		pending, err = g.unauthenticated.begin(from, most, func() { _ = control.SetReadDeadline(time.Now()) }) // fails only with the connection
+		from, limit := g.sourceOf(r)
+		pending, err = g.unauthenticated.begin(from, limit, func() { _ = control.SetReadDeadline(time.Now()) }) // fails only with the connection
 	}
 	if err == nil {
 		body, err = readAll(r.Body, r.ContentLength, pending)

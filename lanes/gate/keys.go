@@ -53,10 +53,9 @@ func (g *Gate) AddMasterKey(masterKey []byte) error {
 	return g.Vault.AddMasterKey(masterKey)
 }
 
-// ResealSecrets seals every secret that is sealed under an older master key again under
-// the current one, and returns their number. Requests are served meanwhile, since both
-// master keys decrypt. It looks until it finds none, since the creation of a key whose caller
-// got no response may be applied meanwhile.
+// ResealSecrets encrypts every secret under the current master key that still has an older one, and returns how
+// many it changed. Requests are served meanwhile, because both master keys decrypt. It searches again until it
+// finds none: a key whose creation was on its way can arrive during the search.
 func (g *Gate) ResealSecrets(ctx context.Context, by core.Audit) (n int, err error) {
 	for {
 		found, err := g.resealFound(ctx, by)

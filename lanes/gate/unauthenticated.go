@@ -29,8 +29,8 @@ type source struct {
 	family  core.UserID
 }
 
-// sourceOf returns the source of a request, and how many pending bodies that may have.
-func (g *Gate) sourceOf(r *http.Request) (s source, most int) {
+// sourceOf returns the source of a request, and how many pending bodies it may have.
+func (g *Gate) sourceOf(r *http.Request) (s source, limit int) {
 	p := placeOf(r)
 	switch {
 	case p == nil || p.proxy:
@@ -62,14 +62,14 @@ func newUnauthenticated() unauthenticated {
 
 // bodyBound bounds a number of bodies. unauthenticated.mu guards all but free.
 type bodyBound struct {
-	most int
-	free *semaphore.Weighted // places that no body holds, also not one that is ending
-	live list.List           // of *pendingBody that have not been shed, oldest first
-	refs int                 // bodies that have not ended
+	limit int
+	free  *semaphore.Weighted // places that no body holds, also not one that is ending
+	live  list.List           // of *pendingBody that have not been shed, oldest first
+	refs  int                 // bodies that have not ended
 }
 
-func newBodyBound(most int) *bodyBound {
-	return &bodyBound{most: most, free: semaphore.NewWeighted(int64(most))}
+func newBodyBound(limit int) *bodyBound {
+	return &bodyBound{limit: limit, free: semaphore.NewWeighted(int64(limit))}
 }
 
 // share is the place of a body within a bound.
@@ -94,14 +94,14 @@ type pendingBody struct {
 // errShedBody is the error of the read of a body that was shed.
 var errShedBody = errors.New("gate: the body was shed")
 
-// begin counts a body of a source that may have at most `most`. stop must make the read of the body fail. It
+// begin counts a body of a source that may have at most limit of them. stop must make the read of the body fail. It
 // returns errShedBody if the body was shed meanwhile. end must follow in any case.
-func (u *unauthenticated) begin(from source, most int, stop func()) (*pendingBody, error) {
+func (u *unauthenticated) begin(from source, limit int, stop func()) (*pendingBody, error) {
 	b := &pendingBody{of: u, source: from, stop: stop}
 	u.mu.Lock()
 	same := u.sources[from]
 	if same == nil {
-		same = newBodyBound(most)
+		same = newBodyBound(limit)
 		u.sources[from] = same
 	}
 	same.refs++
@@ -127,7 +127,7 @@ func (b *pendingBody) take(s *share) error {
 		u.mu.Unlock()
 		return errShedBody
 	}
-	if s.element = s.of.live.PushBack(b); s.of.live.Len() > s.of.most {
+	if s.element = s.of.live.PushBack(b); s.of.live.Len() > s.of.limit {
 		s.of.live.Front().Value.(*pendingBody).shedLocked()
 	}
 	if s.of.free.TryAcquire(1) {
@@ -185,12 +185,12 @@ func (b *pendingBody) end() (shed bool) {
 	return b.wasShed
 }
 
-// enterForwarded counts a request of a network behind a trusted proxy, or returns shed if it has `most` in
+// enterForwarded counts a request of a network behind a trusted proxy, or returns shed if it has limit in
 // progress. leaveForwarded must follow once its caller is known, or at its end.
-func (u *unauthenticated) enterForwarded(network netip.Prefix, most int) error {
+func (u *unauthenticated) enterForwarded(network netip.Prefix, limit int) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.forwarded[network] >= most {
+	if u.forwarded[network] >= limit {
 		u.shed.Add(1)
 		return tools.NewError("shed")
 	}

@@ -84,11 +84,11 @@ func TestPendingBodiesAreBounded(t *testing.T) {
 				if u.all.live.Len() != 0 || u.large.live.Len() != 0 || len(u.sources) != 0 {
 					t.Errorf("after the end: %d bodies, %d large ones, %d sources, want none", u.all.live.Len(), u.large.live.Len(), len(u.sources))
 				}
-				if !u.all.free.TryAcquire(int64(u.all.most)) {
-					t.Errorf("after the end the bodies do not leave all %d bytes free", u.all.most)
+				if !u.all.free.TryAcquire(int64(u.all.limit)) {
+					t.Errorf("after the end the bodies do not leave all %d bytes free", u.all.limit)
 				}
-				if !u.large.free.TryAcquire(int64(u.large.most)) {
-					t.Errorf("after the end the large bodies do not leave all %d bytes free", u.large.most)
+				if !u.large.free.TryAcquire(int64(u.large.limit)) {
+					t.Errorf("after the end the large bodies do not leave all %d bytes free", u.large.limit)
 				}
 			})
 		})

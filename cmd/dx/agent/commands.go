@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"duplex/cmd/dx/cli"
@@ -84,8 +83,8 @@ type (
 
 	transferCmd struct {
 		agentCmd
-		Amount cli.Dollars `arg:"" help:"Dollars."`
-		ID     string      `name:"id" help:"client_transfer_id: the same id again moves nothing. Default: made from the time." placeholder:"ID"`
+		Amount cli.Amount `arg:"" help:"Dollars."`
+		ID     string     `name:"id" help:"client_transfer_id: the same id again moves nothing. Default: made from the time." placeholder:"ID"`
 	}
 )
 
@@ -104,17 +103,12 @@ func (l *list) Run(ctx context.Context, out io.Writer) error {
 			Agents []schemas.Agent `json:"agents"`
 		}{agents}, err)
 	}
-	if len(agents) == 0 {
-		_, err := fmt.Fprintln(out, "You have no agents. Make one with dx agent create.")
-		return err
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tACCOUNT\tSTATE\tEQUITY\tTODAY\tOPEN COST\tLEFT\tORDERS TODAY")
+	t := cli.NewTable("AGENT", "ACCOUNT", "STATE", "EQUITY", "TODAY", "OPEN COST", "LEFT", "ORDERS TODAY")
 	for i := range agents {
 		a := &agents[i]
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\n", a.Name, a.UserID, a.State, dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), leftToday(a), a.Usage.OrdersDay)
+		t.Row(a.Name, fmt.Sprint(a.UserID), a.State, dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), leftToday(a), fmt.Sprint(a.Usage.OrdersDay))
 	}
-	return w.Flush()
+	return t.Print(out, "You have no agents. Make one with dx agent create.")
 }
 
 // leftToday returns what max_daily_loss leaves, or a dash without this bound.
@@ -143,24 +137,28 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 		}{*a, m.Mandate}, nil)
 	}
 	fmt.Fprintf(out, "%s (account %d) is %s.\n\n", a.Name, a.UserID, a.State)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "equity\t%s\nprofit today\t%s\nopen orders and positions\t%s\nresting orders\t%d\norders today\t%d\n", dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), a.Usage.OpenOrders, a.Usage.OrdersDay)
+	t := cli.NewTable("", "")
+	t.Row("equity", dollars(a.Equity))
+	t.Row("profit today", cli.FormatDollars(int64(a.RealizedToday)))
+	t.Row("open orders and positions", dollars(a.Usage.OpenCost))
+	t.Row("resting orders", fmt.Sprint(a.Usage.OpenOrders))
+	t.Row("orders today", fmt.Sprint(a.Usage.OrdersDay))
 	if left := a.Headroom.MaxDailyLoss; left != nil {
-		fmt.Fprintf(w, "may still lose today\t%s\n", dollars(*left))
+		t.Row("may still lose today", dollars(*left))
 	}
 	if left := a.Headroom.MaxOpenCost; left != nil {
-		fmt.Fprintf(w, "may still have open\t%s\n", dollars(*left))
+		t.Row("may still have open", dollars(*left))
 	}
 	if left := a.Headroom.MaxOrdersPerDay; left != nil {
-		fmt.Fprintf(w, "orders left today\t%d\n", *left)
+		t.Row("orders left today", fmt.Sprint(*left))
 	}
 	if left := a.Headroom.MaxOpenOrders; left != nil {
-		fmt.Fprintf(w, "orders that may still rest\t%d\n", *left)
+		t.Row("orders that may still rest", fmt.Sprint(*left))
 	}
-	fmt.Fprintln(w)
-	if err := w.Flush(); err != nil {
+	if err := t.PrintRows(out); err != nil {
 		return err
 	}
+	fmt.Fprintln(out)
 	return printMandate(out, a.Name, m, s.Zone)
 }
 
@@ -193,8 +191,7 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 		_, err := fmt.Fprintf(out, "%s has done nothing yet.\n", a.Name)
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, c.Column("TIME")+"\tSEQ\tBY\tOPERATION\tORDER\tRESULT")
+	t := cli.NewTable(c.Column("TIME"), "SEQ", "BY", "OPERATION", "ORDER", "RESULT")
 	for i := range l.Activity {
 		x := &l.Activity[i]
 		by, order, result := "owner", "-", "ok"
@@ -210,9 +207,9 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 		if x.Rule != "" {
 			result += ": " + x.Rule
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", c.Format(x.Ts, time.DateTime), x.Seq, by, x.Operation, order, result)
+		t.Row(c.Format(x.Ts, time.DateTime), x.Seq.String(), by, x.Operation, order, result)
 	}
-	if err := w.Flush(); err != nil || l.Cursor == "" {
+	if err := t.Print(out, ""); err != nil || l.Cursor == "" {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "\nOlder: dx agent activity %s --cursor %s\n", a.Name, l.Cursor)

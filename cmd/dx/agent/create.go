@@ -23,9 +23,9 @@ type create struct {
 	ownerFlags
 	mandateFlags
 	keyFlags
-	Name      string      `arg:"" help:"Name of the agent: up to 32 of a to z, 0 to 9 and -. Each name is used once."`
-	Fund      cli.Dollars `help:"Move so much of your free cash to the agent." placeholder:"DOLLARS"`
-	Unbounded bool        `help:"Begin without bounds instead of with those of a preset."`
+	Name      string     `arg:"" help:"Name of the agent: up to 32 of a to z, 0 to 9 and -. Each name is used once."`
+	Fund      cli.Amount `help:"Move so much of your free cash to the agent." placeholder:"DOLLARS"`
+	Unbounded bool       `help:"Begin without bounds instead of with those of a preset."`
 }
 
 // keyFlags say what happens to the key of an agent.

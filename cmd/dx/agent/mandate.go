@@ -15,10 +15,10 @@ import (
 // that is not given does not hold.
 type mandateFlags struct {
 	Preset          string               `help:"Begin with the bounds of a preset: careful, normal or loose. Other flags replace single bounds." enum:",careful,normal,loose" default:""`
-	MaxDailyLoss    *cli.Dollars         `help:"Most that it may lose in a UTC day, with what its open orders and positions can still lose." placeholder:"DOLLARS"`
-	MaxOrderCost    *cli.Dollars         `help:"Most that one order may cost, fees included." placeholder:"DOLLARS"`
-	MaxMarketCost   *cli.Dollars         `help:"Most that its open orders and positions in one market may cost." placeholder:"DOLLARS"`
-	MaxOpenCost     *cli.Dollars         `help:"Most that all its open orders and positions may cost." placeholder:"DOLLARS"`
+	MaxDailyLoss    *cli.Amount          `help:"Most that it may lose in a UTC day, with what its open orders and positions can still lose." placeholder:"DOLLARS"`
+	MaxOrderCost    *cli.Amount          `help:"Most that one order may cost, fees included." placeholder:"DOLLARS"`
+	MaxMarketCost   *cli.Amount          `help:"Most that its open orders and positions in one market may cost." placeholder:"DOLLARS"`
+	MaxOpenCost     *cli.Amount          `help:"Most that all its open orders and positions may cost." placeholder:"DOLLARS"`
 	Series          []trading.SeriesFlag `help:"Trade only in these series, such as btc-60s." predictor:"series" placeholder:"NAME"`
 	Collar          *int64               `help:"Buy at most so many pips above the best bid of others, and sell at most so many below their best ask; 100 pips are a cent." placeholder:"PIPS"`
 	MaxOrderQty     *int64               `help:"Most contracts of one order." placeholder:"N"`
@@ -48,7 +48,7 @@ func (l *lifetime) UnmarshalText(text []byte) error {
 
 // preset is a named mandate.
 type preset struct {
-	orderCost, openCost, dailyLoss cli.Dollars
+	orderCost, openCost, dailyLoss cli.Amount
 	collar                         int64
 	expires                        lifetime
 }
@@ -92,7 +92,7 @@ func (f *mandateFlags) apply(m *schemas.Mandate, now time.Time, removed ...strin
 func (f *mandateFlags) set(m *schemas.Mandate, now time.Time) {
 	for _, x := range []struct {
 		field **schemas.U64
-		flag  *cli.Dollars
+		flag  *cli.Amount
 	}{{&m.MaxDailyLoss, f.MaxDailyLoss}, {&m.MaxOrderCost, f.MaxOrderCost}, {&m.MaxMarketCost, f.MaxMarketCost}, {&m.MaxOpenCost, f.MaxOpenCost}} {
 		if x.flag != nil {
 			*x.field = schemas.Ptr(schemas.U64(*x.flag))

@@ -13,17 +13,17 @@ import (
 // PipsPerDollar is the number of pips in a dollar.
 const PipsPerDollar = 10_000
 
-// Dollars is an amount of money that a flag or an argument gives in dollars. Its value is in pips.
-type Dollars uint64
+// Amount is money in pips. A flag or an argument gives it in dollars.
+type Amount uint64
 
 // UnmarshalText parses dollars, such as 20, $20 or 2.50, without rounding.
-func (d *Dollars) UnmarshalText(text []byte) error {
+func (a *Amount) UnmarshalText(text []byte) error {
 	n, err := ParseDecimal(strings.TrimPrefix(string(text), "$"), PipsPerDollar)
-	*d = Dollars(n)
+	*a = Amount(n)
 	return err
 }
 
-func (d Dollars) String() string { return FormatDollars(int64(d)) }
+func (a Amount) String() string { return FormatDollars(int64(a)) }
 
 // FormatDollars formats pips as dollars with two decimal places, or four if the amount is not
 // a whole number of cents: $1234.50, -$0.0001.

@@ -35,14 +35,14 @@ func TestExplain(t *testing.T) {
 }
 
 func TestDollars(t *testing.T) {
-	for text, want := range map[string]Dollars{"20": 200_000, "$20": 200_000, "2.50": 25_000, "0.0001": 1, "0": 0} {
-		var d Dollars
+	for text, want := range map[string]Amount{"20": 200_000, "$20": 200_000, "2.50": 25_000, "0.0001": 1, "0": 0} {
+		var d Amount
 		if err := d.UnmarshalText([]byte(text)); err != nil || d != want {
 			t.Errorf("%s is read as %d pips, %v, want %d", text, d, err, want)
 		}
 	}
 	for _, text := range []string{"", "-1", "x", "0.00001", "1e3", "$", "1,000"} {
-		if err := new(Dollars).UnmarshalText([]byte(text)); err == nil {
+		if err := new(Amount).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
 	}

@@ -61,10 +61,9 @@ func (m *maker) redeem(ctx context.Context, p schemas.Position) error {
 	return err
 }
 
-// applyChanges performs the changes that the tokens allow: the required cancels, then the best quotes of
-// all markets, then deeper ones. Each new quote is placed before the one that it replaces is canceled, so
-// that no side is empty in between. Those that move back come first: only when they are gone are the
-// others sure not to meet the maker's own orders.
+// applyChanges performs changes while rate tokens last: first the required cancels, then the best quotes of all
+// markets, then deeper ones. It places a new quote before it cancels the old one, so that no side is ever
+// empty. Quotes that move away from the middle come first, because the others could trade with them.
 func (m *maker) applyChanges(ctx context.Context, c *quoteChanges) error {
 	slices.SortStableFunc(c.replaces, func(a, b quoteChange) int { return cmp.Compare(a.level, b.level) })
 	var back, forth struct {

@@ -108,8 +108,8 @@ func (m *maker) backoff(err error, fails int) time.Duration {
 		m.budget.drain()
 		return max(e.RetryAfter(), m.opt.Refresh)
 	}
-	most := min(m.opt.Refresh<<min(fails, 6), maxBackoff)
-	return backoff.Jitter(most)
+	limit := min(m.opt.Refresh<<min(fails, 6), maxBackoff)
+	return backoff.Jitter(limit)
 }
 
 // expectedErrors are logged at debug level, all others as warnings.

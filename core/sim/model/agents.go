@@ -225,9 +225,9 @@ func (v *Venue) expireMandates() {
 	}
 }
 
-// judge returns the bound of the taker's mandate that a placement breaks, or nil. It sets the
+// checkMandate returns the bound of the taker's mandate that a placement breaks, or nil. It sets the
 // tick of a market order without worst_tick to the last one that the price collar passes.
-func (v *Venue) judge(c *core.PlaceOrder) *core.Violation {
+func (v *Venue) checkMandate(c *core.PlaceOrder) *core.Violation {
 	a := v.users[c.User].agent
 	if a == nil {
 		return nil

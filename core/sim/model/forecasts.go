@@ -11,7 +11,7 @@ type Forecast struct {
 	P          core.Probability
 }
 
-// forecast judges a forecast (docs/rules/forecasts.md#order-of-checks).
+// forecast checks and records a forecast (docs/rules/forecasts.md#order-of-checks).
 func (v *Venue) forecast(c *core.SubmitForecast) core.Reject {
 	m, opened := v.markets[c.Market]
 	switch {

@@ -28,7 +28,7 @@ func (v *Venue) execute(c core.PlaceOrder) core.Reject {
 	if r := v.admit(&c); r != core.OK {
 		return r
 	}
-	if v.out.Violation = v.judge(&c); v.out.Violation != nil {
+	if v.out.Violation = v.checkMandate(&c); v.out.Violation != nil {
 		return core.MandateViolation
 	}
 	need := v.admissionCost(&c)
