@@ -277,7 +277,7 @@ await run({
     await page.keyboard.press('Enter')
     await page.locator('[data-test="notice"]', { hasText: 'The answer was lost, but your order arrived once' }).waitFor()
     await page.unroute('**/replace')
-    expected(/Failed to load resource: net::ERR_FAILED$/)
+    expected(/Failed to load resource: net::ERR_FAILED\b/)
     const rest = await list(`/v1/portfolio/orders?status=resting&market_id=${r.market_id}`, 'orders')
     assert.deepEqual(rest.map((x) => [x.tick, x.remaining_qty]), [[tick, 6]])
     // A change that the venue rejects leaves the order.
