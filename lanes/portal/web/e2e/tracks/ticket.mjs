@@ -397,7 +397,7 @@ await run({
     await context.setOffline(false)
     await live()
     const inFlight = 'console error: Failed to load resource: net::ERR_INTERNET_DISCONNECTED' // for requests in progress when the network went down
-    browser.troubles.splice(0, Infinity, ...browser.troubles.filter((t) => t !== inFlight))
+    browser.troubles.splice(0, Infinity, ...browser.troubles.filter((t) => !t.startsWith(inFlight)))
     await tab('Fills')
     const n = await same('fill', '/v1/portfolio/fills?limit=200', 'fills')
     assert.ok(n > before, `${n} fills`)
