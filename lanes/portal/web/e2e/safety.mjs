@@ -183,7 +183,7 @@ async function lostAnswer(name) {
     assert.deepEqual(sent, Array(arrives ? 1 : 2).fill(now[0].client_order_id), 'the same id is sent again, where nothing arrived')
     if (arrives) await snap(`${name}-lost-answer`)
   }
-  expected(/Failed to load resource: net::ERR_FAILED$/) // the two answers
+  expected(/Failed to load resource: net::ERR_FAILED\b/) // the two answers
   await canceled()
 }
 

@@ -103,7 +103,7 @@ await run({
     }, { times: 1 })
     await button('Send to agent').click()
     await page.locator('[data-test="notice"]', { hasText: 'Fund: no answer' }).waitFor()
-    expected(/net::ERR_FAILED$/)
+    expected(/net::ERR_FAILED\b/)
     const sent = { fund: 0, keys: 0 }
     const count = (request) => void (request.method() === 'POST' && sent[request.url().split('/').at(-1)]++)
     page.on('request', count)
@@ -290,7 +290,7 @@ await run({
     }
     await asks('4.20')
     await page.locator('[data-test="notice"]', { hasText: 'Withdraw: no answer' }).waitFor()
-    expected(/net::ERR_FAILED$/)
+    expected(/net::ERR_FAILED\b/)
     const row = test('withdrawal').filter({ hasText: 'my bank' }).filter({ hasText: '−$4.20' })
     await row.filter({ hasText: 'pending' }).waitFor()
     await button('Withdraw').click()
@@ -365,7 +365,7 @@ await run({
     await asks('2.50', 'click') // a second click that comes after the loss is a request of its own
     await notice('Withdraw: no answer')
     await page.unroute('**/v1/withdrawals')
-    expected(/net::ERR_FAILED$/)
+    expected(/net::ERR_FAILED\b/)
     await test('withdrawal').filter({ hasText: 'my bank' }).filter({ hasText: '−$2.50' }).waitFor()
     for (const amount of ['1.50', '2.50']) {
       await asks(amount)

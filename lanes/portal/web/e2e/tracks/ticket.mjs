@@ -277,7 +277,7 @@ await run({
     await page.keyboard.press('Enter')
     await page.locator('[data-test="notice"]', { hasText: 'The answer was lost, but your order arrived once' }).waitFor()
     await page.unroute('**/replace')
-    expected(/Failed to load resource: net::ERR_FAILED$/)
+    expected(/Failed to load resource: net::ERR_FAILED\b/)
     const rest = await list(`/v1/portfolio/orders?status=resting&market_id=${r.market_id}`, 'orders')
     assert.deepEqual(rest.map((x) => [x.tick, x.remaining_qty]), [[tick, 6]])
     // A change that the venue rejects leaves the order.
@@ -397,7 +397,7 @@ await run({
     await context.setOffline(false)
     await live()
     const inFlight = 'console error: Failed to load resource: net::ERR_INTERNET_DISCONNECTED' // for requests in progress when the network went down
-    browser.troubles.splice(0, Infinity, ...browser.troubles.filter((t) => t !== inFlight))
+    browser.troubles.splice(0, Infinity, ...browser.troubles.filter((t) => !t.startsWith(inFlight)))
     await tab('Fills')
     const n = await same('fill', '/v1/portfolio/fills?limit=200', 'fills')
     assert.ok(n > before, `${n} fills`)
