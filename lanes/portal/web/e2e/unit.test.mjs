@@ -648,7 +648,7 @@ test('lists of the account that could not be read are not known to be empty, and
     const snapshot = (as_of_seq) => store.frame('user', { type: 'user_snapshot', seq: as_of_seq, msg: { as_of_seq, cash: '0', reserved: '0', positions: [], orders: [], deadman: {} } })
     const passes = async () => {
       for (const does of timers) does()
-      await new Promise((resolve) => setTimeout(resolve, 1))
+      await new Promise((resolve) => setImmediate(resolve))
     }
     store.start()
     navigator.onLine = true
@@ -722,14 +722,14 @@ test('a dead-man switch that is turned off stays off, whatever arrives after it'
     answers[1].resolve() // the venue may have taken the disarm first
     await stopped
     answers[0].resolve()
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    await new Promise((resolve) => setImmediate(resolve))
     answers[2].resolve()
     await started
     assert.deepEqual(sent, ['POST', 'DELETE', 'DELETE'])
 
     const lost = heartbeat.start()
     answers[3].reject(new TypeError('lost'))
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    await new Promise((resolve) => setImmediate(resolve))
     answers[4].resolve()
     await lost
     const rejected = heartbeat.start()
@@ -947,7 +947,7 @@ test('the trades of a round that ended do not take the place of those of the nex
     store.frame('rounds', { type: 'round', seq: '5', msg: round(2) })
     store.frame('trades', { type: 'trade', seq: '6', msg: trade('6', 2) })
     answers[0]({ trades: [trade('3', 1)], as_of_seq: '4' })
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(store.tape().map((t) => t.seq), ['6'])
   } finally {
     for (const name of ['window', 'navigator', 'document']) delete globalThis[name]

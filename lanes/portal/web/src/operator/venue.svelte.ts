@@ -104,7 +104,7 @@ class Venue {
       this.approvals = a.approvals
       this.now = Date.now()
     } catch (e) {
-      if (this.api !== api) return // of an operator who has signed out
+      if (this.api !== api) return // that operator has signed out
       if (e instanceof VenueError && e.status === 401) this.signOut('Your token is no longer valid.')
       else if (e instanceof TypeError) this.lost = true
       else if (!(e instanceof VenueError)) throw e // a rejection, such as draining, shows in the health
