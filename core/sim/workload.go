@@ -46,7 +46,7 @@ func (w *workload) setup() (cmds []core.Command) {
 	rules.DisputeNs = int64(1+w.r.IntN(5)) * core.NsPerSec
 	rules.OpenOrders, rules.Contracts = uint32(4+w.r.IntN(20)), core.Qty(50+w.r.IntN(400))
 	if w.sparseBTC = rules.OpenOrders%5 == 0; w.sparseBTC {
-		rules.MinSources = core.SourceCounts{core.BTC: 2, 2: 1}
+		rules.MinSources = core.SourceCounts{core.BTC: 2, core.WTI: 1}
 	}
 	cmds = append(cmds, &core.SetRules{Rules: rules})
 	if !w.late {

@@ -11,10 +11,10 @@ import (
 type memberReading struct {
 	*engine.Stats
 	engine.Members
-	state    engine.State
-	leads    bool
-	behind   uint64 // groups of the log that are not applied here
-	sequence uint64 // number of the last applied group
+	state  engine.State
+	leads  bool
+	behind uint64 // groups of the log that are not applied here
+	number uint64 // of the last applied group
 }
 
 // memberMetrics are those of a member of several machines (docs/rules/operation.md#member-states). A single
@@ -31,7 +31,7 @@ var memberMetrics = metrics.Table[memberReading]{
 	}),
 	metrics.One(metrics.Gauge("cluster_is_leader", "1 while this member has the lead"), func(r memberReading) float64 { return metrics.Bool(r.leads) }),
 	metrics.One(metrics.Counter("cluster_leader_changes_total", "Changes of the leader that this member has seen"), func(r memberReading) float64 { return float64(r.Changes) }),
-	metrics.One(metrics.Gauge("cluster_number", "Number of the last applied group"), func(r memberReading) float64 { return float64(r.sequence) }),
+	metrics.One(metrics.Gauge("cluster_number", "Number of the last applied group"), func(r memberReading) float64 { return float64(r.number) }),
 	metrics.One(metrics.Gauge("cluster_behind_groups", "Groups that are in the log and not applied here"), func(r memberReading) float64 { return float64(r.behind) }),
 	metrics.One(metrics.Counter("cluster_proposals_again_total", "Proposals of this member that it put again, because the log did not confirm them"), func(r memberReading) float64 { return float64(r.ProposedAgain.Load()) }),
 	metrics.One(metrics.Counter("cluster_repeats_dropped_total", "Delivered groups without effect, because their proposal was applied before"), func(r memberReading) float64 { return float64(r.RepeatsDropped.Load()) }),
