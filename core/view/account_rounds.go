@@ -178,42 +178,35 @@ func (l accountRounds) clone() accountRounds {
 	return out
 }
 
-func (l accountRounds) encode(e *encoder) {
-	e.uint(uint64(len(l)))
-	for _, x := range l {
-		e.uint(x.Number)
-		e.uint(uint64(x.Market))
-		e.uint(uint64(x.Generation))
-		e.uint(uint64(x.Category))
-		e.b = append(e.b, byte(x.Status), byte(x.Winner))
-		for _, n := range []core.Qty{x.Bought[0], x.Bought[1], x.Sold[0], x.Sold[1], x.Redeemed} {
-			e.int(int64(n))
+func (l *accountRounds) code(c *coder) {
+	codeList(c, (*[]*AccountRound)(l), func(at **AccountRound) {
+		if c.reading {
+			*at = new(AccountRound)
 		}
-		for _, p := range []core.Pips{x.Paid, x.Received, x.Fees, x.Payout} {
-			e.int(int64(p))
+		x := *at
+		unsigned(c, &x.Number)
+		unsigned(c, &x.Market)
+		unsigned(c, &x.Generation)
+		unsigned(c, &x.Category)
+		octet(c, &x.Status)
+		octet(c, &x.Winner)
+		for _, n := range []*core.Qty{&x.Bought[0], &x.Bought[1], &x.Sold[0], &x.Sold[1], &x.Redeemed} {
+			signed(c, n)
 		}
-		e.uint(x.UpdateSeq)
-	}
+		for _, p := range []*core.Pips{&x.Paid, &x.Received, &x.Fees, &x.Payout} {
+			signed(c, p)
+		}
+		unsigned(c, &x.UpdateSeq)
+		c.check(x.Status <= core.Void && (len(*l) == 0 || (*l)[len(*l)-1].Number < x.Number))
+	})
 }
 
-// decode reads what encode wrote. It returns the number of final rounds.
-func (l *accountRounds) decode(d *decoder) (final int) {
-	*l = nil
-	for range d.uint() {
-		if d.err != nil {
-			break
-		}
-		x := &AccountRound{Number: d.uint(), Market: core.MarketID(d.u32()), Generation: d.u32(), Category: d.u16()}
-		x.Status, x.Winner = core.RoundStatus(d.byte()), core.Outcome(d.byte())
-		x.Bought, x.Sold, x.Redeemed = [2]core.Qty{d.qty(), d.qty()}, [2]core.Qty{d.qty(), d.qty()}, d.qty()
-		x.Paid, x.Received, x.Fees, x.Payout, x.UpdateSeq = d.pips(), d.pips(), d.pips(), d.pips(), d.uint()
-		if n := len(*l); x.Status > core.Void || n > 0 && (*l)[n-1].Number >= x.Number {
-			d.fail(errRange)
-		}
+// final returns the number of final rounds.
+func (l accountRounds) final() (n int) {
+	for _, x := range l {
 		if x.Status.Final() {
-			final++
+			n++
 		}
-		*l = append(*l, x)
 	}
-	return final
+	return n
 }

@@ -170,21 +170,13 @@ func (w *View) Activity(u core.UserID, from uint64) iter.Seq2[uint64, *Activity]
 	return w.accounts[u].activity.newestFirst(u, from)
 }
 
-func (a *Activity) encode(e *encoder) {
-	e.header(a.Seq, a.Ts)
-	e.byte(byte(a.Operation))
-	e.uint(uint64(a.Key))
-	e.uint(a.ClientID)
-	e.uint(uint64(a.Order))
-	e.uint(uint64(a.Reject))
-	e.byte(byte(a.Rule))
-}
-
-func (a *Activity) decode(d *decoder) {
-	a.Seq, a.Ts = d.header()
-	a.Operation, a.Key = Operation(d.byte()), core.KeyNumber(d.uint())
-	a.ClientID, a.Order, a.Reject, a.Rule = d.uint(), core.OrderID(d.uint()), core.Reject(d.u16()), core.MandateRule(d.byte())
-	if a.Operation >= operations || int(a.Rule) >= len(core.MandateRules()) {
-		d.fail(errRange)
-	}
+func (a *Activity) code(c *coder) {
+	c.header(&a.Seq, &a.Ts)
+	octet(c, &a.Operation)
+	unsigned(c, &a.Key)
+	unsigned(c, &a.ClientID)
+	unsigned(c, &a.Order)
+	unsigned(c, &a.Reject)
+	octet(c, &a.Rule)
+	c.check(a.Operation < operations && int(a.Rule) < len(core.MandateRules()))
 }

@@ -12,6 +12,9 @@ import (
 // uvarints, signed numbers in zigzag form, seqs and times as differences to those of the
 // entry before. The numbers below are stored: never change or reuse one. A changed encoding
 // needs a new stateFormat, and the old one must stay readable.
+//
+// The method code of a type states its fields once, and a coder writes or reads them. A function each
+// way is faster (a replay by 4 %), but both must agree in every field.
 const (
 	eventOrder      = 1
 	eventFill       = 2
@@ -33,300 +36,249 @@ var (
 	errUnknown = errors.New("unknown kind of event")
 )
 
-// encoder appends entries to b. seq and ts are those of the current entry, or of the entry
-// before while a header is encoded. lastTick, lastRow and
-// lastLedger and lastForecast are the entry before in a history of those, lastFill is the fill before.
-type encoder struct {
-	b        []byte
-	seq      uint64
-	ts       int64
-	lastTick PriceTick
-	lastRow  RoundSecond
+// coder writes entries to the end of b or, if reading is set, reads them from b. Writing changes no entry:
+// readers share them. Reading keeps the first error and then gives zero values, so a caller reads all
+// fields and checks the error once. seq and ts are those of the current entry, or of the entry before
+// while a header is coded. user is the account of the entries. The fields with last are the entry
+// before in a history of those, lastFill is the fill before.
+type coder struct {
+	reading bool
+	b       []byte
+	i       int // bytes of b already read
+	seq     uint64
+	ts      int64
+	user    core.UserID
+	err     error
 
-	lastLedger LedgerRow
-	lastFill   fillRound
-
-	lastForecast Forecast
-}
-
-func (e *encoder) byte(c byte)       { e.b = append(e.b, c) }
-func (e *encoder) int(v int64)       { e.uint(uint64(v<<1) ^ uint64(v>>63)) }
-func (e *encoder) relSeq(seq uint64) { e.int(int64(seq - e.seq)) } // a seq near that of the entry
-
-func (e *encoder) uint(v uint64) {
-	if v < 0x80 { // the common case
-		e.b = append(e.b, byte(v))
-		return
-	}
-	e.b = binary.AppendUvarint(e.b, v)
-}
-
-func (e *encoder) string(s string) {
-	e.uint(uint64(len(s)))
-	e.b = append(e.b, s...)
-}
-
-func (e *encoder) bytes(b []byte) {
-	e.uint(uint64(len(b)))
-	e.b = append(e.b, b...)
-}
-
-// flags appends up to eight flags as one byte. Entries of older formats have fewer.
-func (e *encoder) flags(all ...bool) {
-	var c byte
-	for i, on := range all {
-		if on {
-			c |= 1 << i
-		}
-	}
-	e.byte(c)
-}
-
-// key appends the number of a key; nothing for 0, which flags announces.
-func (e *encoder) key(n core.KeyNumber) {
-	if n != 0 {
-		e.uint(uint64(n))
-	}
-}
-
-func (e *encoder) flag(on bool) {
-	if on {
-		e.byte(1)
-	} else {
-		e.byte(0)
-	}
-}
-
-// header begins an entry.
-func (e *encoder) header(seq uint64, ts int64) {
-	e.relSeq(seq)
-	e.int(ts - e.ts)
-	e.seq, e.ts = seq, ts
-}
-
-// decoder reads what encoder wrote for an account of user. It keeps the first error and then
-// returns zero values, so a caller reads all fields and checks the error once.
-type decoder struct {
-	b        []byte
-	i        int // bytes of b already read
-	seq      uint64
-	ts       int64
-	user     core.UserID
-	lastTick PriceTick
-	lastRow  RoundSecond
-	err      error
-
-	lastLedger LedgerRow
-	lastFill   fillRound
-
+	lastTick     PriceTick
+	lastRow      RoundSecond
+	lastLedger   LedgerRow
+	lastFill     fillRound
 	lastForecast Forecast
 
-	// validating means that decoded entries are discarded, so events reuse the memory below.
+	// validating means that entries are discarded once read, so events reuse the memory below.
 	validating bool
 	order      Order
 	fill       Fill
 	settlement Settlement
 }
 
-func (d *decoder) fail(err error) {
-	if d.err == nil {
-		d.err = err
+func (c *coder) fail(err error) {
+	if c.err == nil {
+		c.err = err
 	}
-	d.b, d.i = nil, 0
+	c.b, c.i = nil, 0
 }
 
-func (d *decoder) byte() byte {
-	if d.i >= len(d.b) {
-		d.fail(errShort)
-		return 0
+// check fails with errRange if what was read is not valid.
+func (c *coder) check(valid bool) {
+	if c.reading && !valid {
+		c.fail(errRange)
 	}
-	c := d.b[d.i]
-	d.i++
-	return c
 }
 
-func (d *decoder) flag() bool {
-	c := d.byte()
-	if c > 1 {
-		d.fail(errRange)
-	}
-	return c == 1
-}
-
-// flags reads a byte of n flags, the first in its lowest bit.
-func (d *decoder) flags(n int) byte {
-	c := d.byte()
-	if c>>n != 0 {
-		d.fail(errRange)
-	}
-	return c
-}
-
-// key reads the number of a key if there is one.
-func (d *decoder) key(has bool) core.KeyNumber {
-	if !has {
-		return 0
-	}
-	n := core.KeyNumber(d.uint())
-	if n == 0 {
-		d.fail(errRange)
-	}
-	return n
-}
-
-func (d *decoder) uint() uint64 {
-	if d.i < len(d.b) && d.b[d.i] < 0x80 { // the common case
-		v := d.b[d.i]
-		d.i++
-		return uint64(v)
-	}
-	return d.longUint()
-}
-
-func (d *decoder) longUint() uint64 {
-	v, n := binary.Uvarint(d.b[d.i:])
-	if n <= 0 {
-		d.fail(errShort)
-		return 0
-	}
-	d.i += n
-	return v
-}
-
-// atMost reads an unsigned number and fails above max.
-func (d *decoder) atMost(max uint64) uint64 {
-	v := d.uint()
-	if v > max {
-		d.fail(errRange)
-		return 0
-	}
-	return v
-}
-
-func (d *decoder) int() int64 {
-	v := d.uint()
-	return int64(v>>1) ^ -int64(v&1)
-}
-
-func (d *decoder) relSeq() uint64  { return d.seq + uint64(d.int()) }
-func (d *decoder) u16() uint16     { return uint16(d.atMost(1<<16 - 1)) }
-func (d *decoder) u32() uint32     { return uint32(d.atMost(1<<32 - 1)) }
-func (d *decoder) qty() core.Qty   { return core.Qty(d.int()) }
-func (d *decoder) tick() core.Tick { return core.Tick(int32(d.int())) }
-func (d *decoder) pips() core.Pips { return core.Pips(d.int()) }
-
-func (d *decoder) string() string { return string(d.bytes()) }
-
-// bytes returns a part of the input, not a copy.
-func (d *decoder) bytes() []byte {
-	n := d.uint()
-	if n > uint64(len(d.b)-d.i) {
-		d.fail(errShort)
-		return nil
-	}
-	b := d.b[d.i : d.i+int(n)]
-	d.i += int(n)
-	return b
-}
-
-func (d *decoder) header() (seq uint64, ts int64) {
-	d.seq = d.relSeq()
-	d.ts += d.int()
-	return d.seq, d.ts
-}
-
-// end returns the first error, or errLong if bytes are left.
-func (d *decoder) end() error {
-	if d.err == nil && d.i < len(d.b) {
+// end returns the first error, or errLong if bytes are left to read.
+func (c *coder) end() error {
+	if c.err == nil && c.i < len(c.b) {
 		return errLong
 	}
-	return d.err
+	return c.err
 }
 
-// encodeBody encodes all fields except User, which the account gives. Seqs and times are
-// relative to the header of the entry.
-func (o *Order) encodeBody(e *encoder) {
-	e.flags(o.ID != 0, o.Key != 0) // false: rejected, no key
-	e.relSeq(o.CreatedSeq)
-	e.int(o.CreatedTs - e.ts)
-	e.relSeq(o.UpdateSeq)
-	e.uint(o.ClientID)
-	e.int(int64(o.Qty))
-	e.int(int64(o.Filled))
-	e.int(int64(o.Left))
-	e.int(o.Expiry)
-	e.uint(o.MaxCost)
-	e.uint(uint64(o.Generation))
-	e.uint(uint64(o.Group))
-	e.int(int64(o.Tick))
-	e.uint(uint64(o.Market))
-	e.uint(uint64(o.Reject))
-	e.b = append(e.b, byte(o.Side), byte(o.Outcome), byte(o.Type), byte(o.TIF), byte(o.Flags), byte(o.Status), byte(o.Reason))
-	e.key(o.Key)
-}
-
-func (o *Order) decodeBody(d *decoder) {
-	flags := d.flags(2)
-	o.CreatedSeq = d.relSeq()
-	o.CreatedTs = d.ts + d.int()
-	o.UpdateSeq = d.relSeq()
-	o.User = d.user
-	if flags&1 != 0 {
-		o.ID = core.OrderID(o.CreatedSeq)
+func (c *coder) readUvarint() uint64 {
+	if c.i < len(c.b) && c.b[c.i] < 0x80 { // the common case
+		c.i++
+		return uint64(c.b[c.i-1])
 	}
-	o.ClientID = d.uint()
-	o.Qty, o.Filled, o.Left = d.qty(), d.qty(), d.qty()
-	o.Expiry, o.MaxCost = d.int(), d.uint()
-	o.Generation, o.Group = d.u32(), d.u32()
-	o.Tick, o.Market, o.Reject = d.tick(), core.MarketID(d.u32()), core.Reject(d.u16())
-	o.Side, o.Outcome, o.Type, o.TIF = core.Side(d.byte()), core.Outcome(d.byte()), core.OrderType(d.byte()), core.TIF(d.byte())
-	o.Flags, o.Status, o.Reason = core.Flags(d.byte()), core.OrderStatus(d.byte()), core.Reason(d.byte())
-	o.Key = d.key(flags&2 != 0)
+	return c.longUvarint()
 }
 
-// encode encodes an order as an entry of the list of rows, which is in the order of
-// created_seq.
-func (o *Order) encode(e *encoder) {
-	e.header(o.CreatedSeq, o.CreatedTs)
-	o.encodeBody(e)
+func (c *coder) longUvarint() uint64 {
+	v, n := binary.Uvarint(c.b[c.i:])
+	if n <= 0 {
+		c.fail(errShort)
+		return 0
+	}
+	c.i += n
+	return v
 }
 
-func (o *Order) decode(d *decoder) {
-	d.header()
-	o.decodeBody(d)
-}
-
-func (f *Fill) encodeBody(e *encoder) {
-	e.relSeq(uint64(f.Order))
-	e.uint(f.ClientID)
-	e.int(int64(f.Qty))
-	e.int(int64(f.TickYes))
-	e.int(int64(f.Fee))
-	e.uint(uint64(f.Market))
-	p := &e.lastFill
-	e.flags(f.Maker, f.Key != 0, f.Number != 0 && p.number == 0, f.Number != 0 && p.number != 0)
-	e.b = append(e.b, byte(f.Side), byte(f.Outcome), byte(f.Path))
-	e.key(f.Key)
+// unsigned codes a number that is not negative. Reading fails above the range of its type.
+func unsigned[T ~uint16 | ~uint32 | ~uint64](c *coder, v *T) {
+	n := uint64(*v)
 	switch {
-	case f.Number == 0:
-		return
-	case p.number == 0:
-		e.uint(f.N)
-		e.uint(uint64(f.Generation))
-		e.uint(f.Number)
-		e.uint(uint64(f.Category))
+	case c.reading:
+		n = c.readUvarint()
+		if *v = T(n); uint64(*v) != n {
+			*v = 0
+			c.fail(errRange)
+		}
+	case n < 0x80: // the common case
+		c.b = append(c.b, byte(n))
 	default:
-		e.int(int64(f.N - p.n))
-		e.int(int64(f.Number - p.number))
-		if f.Number != p.number {
-			e.int(int64(f.Generation) - int64(p.generation))
-			e.uint(uint64(f.Category))
+		c.b = binary.AppendUvarint(c.b, n)
+	}
+}
+
+// delta codes a number as its difference to from. It does not write by unsigned: a second call makes an
+// entry take half as long again.
+func delta[T ~int32 | ~int64 | ~uint32 | ~uint64](c *coder, v *T, from T) {
+	d := int64(*v) - int64(from)
+	n := uint64(d<<1) ^ uint64(d>>63)
+	switch {
+	case c.reading:
+		n = c.readUvarint()
+		*v = T(int64(from) + (int64(n>>1) ^ -int64(n&1)))
+	case n < 0x80:
+		c.b = append(c.b, byte(n))
+	default:
+		c.b = binary.AppendUvarint(c.b, n)
+	}
+}
+
+func signed[T ~int32 | ~int64 | ~uint64](c *coder, v *T) { delta(c, v, 0) }
+
+func octet[T ~uint8](c *coder, v *T) {
+	switch {
+	case !c.reading:
+		c.b = append(c.b, byte(*v))
+	case c.i >= len(c.b):
+		*v = 0
+		c.fail(errShort)
+	default:
+		*v = T(c.b[c.i])
+		c.i++
+	}
+}
+
+// flags codes up to eight flags as one byte, the first in its lowest bit. Entries of older formats
+// have fewer.
+func (c *coder) flags(all ...*bool) {
+	var bits byte
+	for i, on := range all {
+		if *on {
+			bits |= 1 << i
 		}
 	}
-	*p = fillRound{f.N, f.Number, f.Generation, f.Category}
+	octet(c, &bits)
+	if c.check(bits>>len(all) == 0); !c.reading {
+		return
+	}
+	for i, on := range all {
+		*on = bits>>i&1 != 0
+	}
 }
 
-// fillRound is the number and the round of a fill. The next fill of the same chunk is encoded as a
+// key codes the number of a key if a flag announces one.
+func (c *coder) key(has bool, n *core.KeyNumber) {
+	switch {
+	case has:
+		unsigned(c, n)
+		c.check(*n != 0)
+	case c.reading:
+		*n = 0
+	}
+}
+
+// string codes its length and its bytes.
+func (c *coder) string(s *string) {
+	n := uint64(len(*s))
+	if unsigned(c, &n); c.reading {
+		*s = string(c.take(n))
+	} else {
+		c.b = append(c.b, *s...)
+	}
+}
+
+// bytes codes the length and the bytes. Reading gives a part of the input, not a copy.
+func (c *coder) bytes(b *[]byte) {
+	n := uint64(len(*b))
+	if unsigned(c, &n); c.reading {
+		*b = c.take(n)
+	} else {
+		c.b = append(c.b, *b...)
+	}
+}
+
+// take reads n bytes.
+func (c *coder) take(n uint64) []byte {
+	if n > uint64(len(c.b)-c.i) {
+		c.fail(errShort)
+		return nil
+	}
+	c.i += int(n)
+	return c.b[c.i-int(n) : c.i]
+}
+
+// codeList codes the length and each element. Reading appends to the list.
+func codeList[T any](c *coder, all *[]T, code func(*T)) {
+	n := uint64(len(*all))
+	if unsigned(c, &n); !c.reading {
+		for i := range *all {
+			code(&(*all)[i])
+		}
+		return
+	}
+	for range n {
+		if c.err != nil {
+			return
+		}
+		var x T
+		code(&x)
+		*all = append(*all, x)
+	}
+}
+
+// header begins an entry.
+func (c *coder) header(seq *uint64, ts *int64) {
+	delta(c, seq, c.seq)
+	delta(c, ts, c.ts)
+	c.seq, c.ts = *seq, *ts
+}
+
+// body codes all fields except User, which the account gives. Seqs and times are relative to the
+// header of the entry.
+func (o *Order) body(c *coder) {
+	known, keyed := o.ID != 0, o.Key != 0 // false: rejected, no key
+	c.flags(&known, &keyed)
+	delta(c, &o.CreatedSeq, c.seq)
+	delta(c, &o.CreatedTs, c.ts)
+	delta(c, &o.UpdateSeq, c.seq)
+	unsigned(c, &o.ClientID)
+	signed(c, &o.Qty)
+	signed(c, &o.Filled)
+	signed(c, &o.Left)
+	signed(c, &o.Expiry)
+	unsigned(c, &o.MaxCost)
+	unsigned(c, &o.Generation)
+	unsigned(c, &o.Group)
+	signed(c, &o.Tick)
+	unsigned(c, &o.Market)
+	unsigned(c, &o.Reject)
+	octet(c, &o.Side)
+	octet(c, &o.Outcome)
+	octet(c, &o.Type)
+	octet(c, &o.TIF)
+	octet(c, &o.Flags)
+	octet(c, &o.Status)
+	octet(c, &o.Reason)
+	c.key(keyed, &o.Key)
+	if c.reading {
+		o.User, o.ID = c.user, 0
+		if known {
+			o.ID = core.OrderID(o.CreatedSeq)
+		}
+	}
+}
+
+// code codes an order as an entry of the list of rows, which is in the order of created_seq.
+func (o *Order) code(c *coder) {
+	seq, ts := o.CreatedSeq, o.CreatedTs
+	c.header(&seq, &ts)
+	o.body(c)
+}
+
+// fillRound is the number and the round of a fill. The next fill of the same chunk is coded as a
 // difference to it.
 type fillRound struct {
 	n, number  uint64
@@ -334,215 +286,213 @@ type fillRound struct {
 	category   uint16
 }
 
-func (f *Fill) decodeBody(d *decoder) {
-	f.Seq, f.Ts = d.seq, d.ts
-	f.Order, f.ClientID = core.OrderID(d.relSeq()), d.uint()
-	f.Qty, f.TickYes, f.Fee = d.qty(), d.tick(), d.pips()
-	f.Market = core.MarketID(d.u32())
-	flags := d.flags(4)
-	f.Maker = flags&1 != 0
-	f.Side, f.Outcome, f.Path = core.Side(d.byte()), core.Outcome(d.byte()), core.Path(d.byte())
-	f.Key = d.key(flags&2 != 0)
-	f.N, f.Generation, f.Number, f.Category = 0, 0, 0, 0
-	p := &d.lastFill
-	switch flags >> 2 {
-	case 0:
-		return
-	case 1:
-		p.n, p.generation, p.number, p.category = d.uint(), d.u32(), d.uint(), d.u16()
-	case 2:
-		p.n += uint64(d.int())
-		if step := d.int(); step != 0 {
-			p.number += uint64(step)
-			p.generation, p.category = uint32(int64(p.generation)+d.int()), d.u16()
+func (f *Fill) body(c *coder) {
+	p := &c.lastFill
+	if c.reading {
+		f.Seq, f.Ts, f.N, f.Generation, f.Number, f.Category = c.seq, c.ts, 0, 0, 0, 0
+	}
+	delta(c, &f.Order, core.OrderID(c.seq))
+	unsigned(c, &f.ClientID)
+	signed(c, &f.Qty)
+	signed(c, &f.TickYes)
+	signed(c, &f.Fee)
+	unsigned(c, &f.Market)
+	keyed, first, next := f.Key != 0, f.Number != 0 && p.number == 0, f.Number != 0 && p.number != 0
+	c.flags(&f.Maker, &keyed, &first, &next)
+	octet(c, &f.Side)
+	octet(c, &f.Outcome)
+	octet(c, &f.Path)
+	c.key(keyed, &f.Key)
+	switch c.check(!first || !next); {
+	case first:
+		unsigned(c, &f.N)
+		unsigned(c, &f.Generation)
+		unsigned(c, &f.Number)
+		unsigned(c, &f.Category)
+	case next:
+		delta(c, &f.N, p.n)
+		if delta(c, &f.Number, p.number); f.Number != p.number {
+			delta(c, &f.Generation, p.generation)
+			unsigned(c, &f.Category)
+		} else if c.reading {
+			f.Generation, f.Category = p.generation, p.category
 		}
 	default:
-		d.fail(errRange)
-	}
-	if p.number == 0 {
-		d.fail(errRange)
-	}
-	f.N, f.Generation, f.Number, f.Category = p.n, p.generation, p.number, p.category
-}
-
-func (f *Fill) encode(e *encoder) {
-	e.header(f.Seq, f.Ts)
-	f.encodeBody(e)
-}
-
-func (f *Fill) decode(d *decoder) {
-	d.header()
-	f.decodeBody(d)
-}
-
-func (s *Settlement) encodeBody(e *encoder) {
-	e.uint(uint64(s.Market))
-	e.uint(uint64(s.Generation))
-	e.uint(s.Number)
-	e.int(int64(s.Yes))
-	e.int(int64(s.No))
-	e.int(int64(s.Payout))
-	if s.Category == 0 && s.Cost == 0 && s.SettlePrice == 0 && s.Strike == 0 {
-		e.b = append(e.b, byte(s.Status), byte(s.Winner))
 		return
 	}
-	e.b = append(e.b, byte(s.Status)|settlementCost, byte(s.Winner))
-	e.uint(uint64(s.Category))
-	e.int(int64(s.Cost))
-	e.int(int64(s.SettlePrice))
-	e.int(int64(s.Strike - s.SettlePrice))
+	c.check(f.Number != 0)
+	*p = fillRound{f.N, f.Number, f.Generation, f.Category}
+}
+
+func (f *Fill) code(c *coder) {
+	c.header(&f.Seq, &f.Ts)
+	f.body(c)
 }
 
 // settlementCost is set in the status of a settlement with a category, a cost or prices.
 const settlementCost = 0x80
 
-func (s *Settlement) decodeBody(d *decoder) {
-	s.Seq, s.Ts = d.seq, d.ts
-	s.Market, s.Generation, s.Number = core.MarketID(d.u32()), d.u32(), d.uint()
-	s.Yes, s.No, s.Payout = d.qty(), d.qty(), d.pips()
-	status := d.byte()
-	s.Status, s.Winner = core.RoundStatus(status&^settlementCost), core.Outcome(d.byte())
-	s.Category, s.Cost, s.SettlePrice, s.Strike = 0, 0, 0, 0
+func (s *Settlement) body(c *coder) {
+	unsigned(c, &s.Market)
+	unsigned(c, &s.Generation)
+	unsigned(c, &s.Number)
+	signed(c, &s.Yes)
+	signed(c, &s.No)
+	signed(c, &s.Payout)
+	status := s.Status
+	if s.Category != 0 || s.Cost != 0 || s.SettlePrice != 0 || s.Strike != 0 {
+		status |= settlementCost
+	}
+	octet(c, &status)
+	octet(c, &s.Winner)
+	if c.reading {
+		s.Seq, s.Ts, s.Status = c.seq, c.ts, status&^settlementCost
+		s.Category, s.Cost, s.SettlePrice, s.Strike = 0, 0, 0, 0
+	}
 	if status&settlementCost != 0 {
-		s.Category, s.Cost, s.SettlePrice = d.u16(), d.pips(), core.Price(d.int())
-		s.Strike = s.SettlePrice + core.Price(d.int())
+		unsigned(c, &s.Category)
+		signed(c, &s.Cost)
+		signed(c, &s.SettlePrice)
+		delta(c, &s.Strike, s.SettlePrice)
 	}
 }
 
-func (s *Settlement) encode(e *encoder) {
-	e.header(s.Seq, s.Ts)
-	s.encodeBody(e)
+func (s *Settlement) code(c *coder) {
+	c.header(&s.Seq, &s.Ts)
+	s.body(c)
 }
 
-func (s *Settlement) decode(d *decoder) {
-	d.header()
-	s.decodeBody(d)
-}
-
-// encode relies on a fill or settlement having the seq and ts of its event: the view adds
-// both in one command.
-func (x *UserEvent) encode(e *encoder) {
-	e.header(x.Seq, x.Ts)
-	switch what := x.What.(type) {
+// eventKind returns the stored number of the type of an account event.
+func eventKind(what any) byte {
+	switch what.(type) {
 	case *Order:
-		e.byte(eventOrder)
-		what.encodeBody(e)
+		return eventOrder
 	case *Fill:
-		e.byte(eventFill)
-		what.encodeBody(e)
+		return eventFill
 	case *Balance:
-		e.byte(eventBalance)
-		e.int(int64(what.Cash))
-		e.int(int64(what.Reserved))
-		e.int(int64(what.Change))
-		e.byte(byte(what.Cause))
+		return eventBalance
 	case *core.Position:
-		e.byte(eventPosition)
-		e.uint(uint64(what.Market))
-		e.uint(uint64(what.Generation))
-		e.uint(what.Number)
-		e.int(int64(what.Yes))
-		e.int(int64(what.No))
-		e.int(int64(what.YesReserved))
-		e.int(int64(what.NoReserved))
-		e.int(int64(what.Cost))
+		return eventPosition
 	case *Settlement:
-		e.byte(eventSettlement)
-		what.encodeBody(e)
+		return eventSettlement
 	case *core.Deposited:
-		e.byte(eventDeposit)
-		e.string(what.DepositID)
-		e.int(int64(what.Amount))
+		return eventDeposit
 	case *core.Withdrawal:
-		e.byte(eventWithdrawal)
-		encodeWithdrawal(e, what)
+		return eventWithdrawal
 	case *core.DeadmanChanged:
-		e.byte(eventDeadman)
-		e.flag(what.Armed)
-		e.flag(what.Fired)
-		e.uint(uint64(what.TimeoutMs))
-		e.int(what.Deadline)
+		return eventDeadman
 	case KeyRevoked:
-		e.byte(eventKeyRevoked)
-		e.string(string(what))
+		return eventKeyRevoked
 	case *core.Transferred:
-		e.byte(eventTransfer)
-		e.string(what.ClientID)
-		e.uint(uint64(what.From))
-		e.uint(uint64(what.To))
-		e.int(int64(what.Amount))
+		return eventTransfer
 	case *core.AgentChanged:
-		e.byte(eventAccount)
-		e.byte(byte(what.State))
-		e.uint(uint64(what.Rev))
-	default:
-		panic(core.InvariantViolation{Detail: "the codec does not know the type of an account event"})
+		return eventAccount
 	}
+	panic(core.InvariantViolation{Detail: "the codec does not know the type of an account event"})
 }
 
-func (x *UserEvent) decode(d *decoder) {
-	x.Seq, x.Ts = d.header()
-	switch d.byte() {
+// event returns what has happened: that of x, or a new one to read into x.
+func event[T any](c *coder, x *UserEvent) *T {
+	if c.reading {
+		x.What = new(T)
+	}
+	return x.What.(*T)
+}
+
+// code relies on a fill or settlement having the seq and ts of its event: the view adds both in one
+// command.
+func (x *UserEvent) code(c *coder) {
+	c.header(&x.Seq, &x.Ts)
+	var kind byte
+	if !c.reading {
+		kind = eventKind(x.What)
+	}
+	octet(c, &kind)
+	switch kind {
 	case eventOrder:
-		o := &d.order
-		if !d.validating {
-			o = new(Order)
-		}
-		o.decodeBody(d)
-		x.What = o
+		reusedEvent(c, x, &c.order).body(c)
 	case eventFill:
-		f := &d.fill
-		if !d.validating {
-			f = new(Fill)
-		}
-		f.decodeBody(d)
-		x.What = f
+		reusedEvent(c, x, &c.fill).body(c)
 	case eventBalance:
-		x.What = &Balance{Cash: d.pips(), Reserved: d.pips(), Change: d.pips(), Cause: core.Cause(d.byte())}
+		b := event[Balance](c, x)
+		signed(c, &b.Cash)
+		signed(c, &b.Reserved)
+		signed(c, &b.Change)
+		octet(c, &b.Cause)
 	case eventPosition:
-		x.What = &core.Position{
-			Market: core.MarketID(d.u32()), Generation: d.u32(), Number: d.uint(), Yes: d.qty(), No: d.qty(), YesReserved: d.qty(), NoReserved: d.qty(), Cost: d.pips(),
-		}
+		p := event[core.Position](c, x)
+		unsigned(c, &p.Market)
+		unsigned(c, &p.Generation)
+		unsigned(c, &p.Number)
+		signed(c, &p.Yes)
+		signed(c, &p.No)
+		signed(c, &p.YesReserved)
+		signed(c, &p.NoReserved)
+		signed(c, &p.Cost)
 	case eventSettlement:
-		s := &d.settlement
-		if !d.validating {
-			s = new(Settlement)
-		}
-		s.decodeBody(d)
-		x.What = s
+		reusedEvent(c, x, &c.settlement).body(c)
 	case eventDeposit:
-		x.What = &core.Deposited{User: d.user, DepositID: d.string(), Amount: d.pips()}
+		d := event[core.Deposited](c, x)
+		c.own(&d.User)
+		c.string(&d.DepositID)
+		signed(c, &d.Amount)
 	case eventWithdrawal:
-		x.What = decodeWithdrawal(d)
+		codeWithdrawal(c, event[core.Withdrawal](c, x))
 	case eventDeadman:
-		x.What = &core.DeadmanChanged{User: d.user, Armed: d.flag(), Fired: d.flag(), TimeoutMs: d.u32(), Deadline: d.int()}
+		d := event[core.DeadmanChanged](c, x)
+		c.own(&d.User)
+		c.flags(&d.Armed)
+		c.flags(&d.Fired)
+		unsigned(c, &d.TimeoutMs)
+		signed(c, &d.Deadline)
 	case eventKeyRevoked:
-		x.What = KeyRevoked(d.string())
-	case eventTransfer:
-		x.What = &core.Transferred{ClientID: d.string(), From: core.UserID(d.u32()), To: core.UserID(d.u32()), Amount: d.pips(), Seq: x.Seq, Ts: x.Ts}
-	case eventAccount:
-		state := d.byte()
-		if state > byte(core.AgentClosed) {
-			d.fail(errRange)
+		id, _ := x.What.(KeyRevoked)
+		if c.string((*string)(&id)); c.reading {
+			x.What = id
 		}
-		x.What = &core.AgentChanged{User: d.user, State: core.AgentState(state), Rev: d.u32()}
+	case eventTransfer:
+		t := event[core.Transferred](c, x)
+		c.string(&t.ClientID)
+		unsigned(c, &t.From)
+		unsigned(c, &t.To)
+		signed(c, &t.Amount)
+		if c.reading {
+			t.Seq, t.Ts = x.Seq, x.Ts
+		}
+	case eventAccount:
+		a := event[core.AgentChanged](c, x)
+		c.own(&a.User)
+		octet(c, &a.State)
+		c.check(a.State <= core.AgentClosed)
+		unsigned(c, &a.Rev)
 	default:
-		d.fail(errUnknown)
+		c.fail(errUnknown)
 	}
 }
 
-func encodeWithdrawal(e *encoder, w *core.Withdrawal) {
-	e.uint(w.ID)
-	e.string(w.ClientID)
-	e.int(int64(w.Amount))
-	e.string(w.Destination)
-	e.byte(byte(w.Status))
-	e.uint(w.Seq)
-	e.int(w.Ts)
+// reusedEvent is event of the kinds whose memory is reused while entries are only validated.
+func reusedEvent[T any](c *coder, x *UserEvent, memory *T) *T {
+	if !c.validating {
+		return event[T](c, x)
+	}
+	x.What = memory
+	return memory
 }
 
-func decodeWithdrawal(d *decoder) *core.Withdrawal {
-	return &core.Withdrawal{
-		ID: d.uint(), User: d.user, ClientID: d.string(), Amount: d.pips(), Destination: d.string(), Status: core.WithdrawalStatus(d.byte()), Seq: d.uint(), Ts: d.int(),
+// own sets the account of what was read.
+func (c *coder) own(u *core.UserID) {
+	if c.reading {
+		*u = c.user
 	}
+}
+
+func codeWithdrawal(c *coder, w *core.Withdrawal) {
+	c.own(&w.User)
+	unsigned(c, &w.ID)
+	c.string(&w.ClientID)
+	signed(c, &w.Amount)
+	c.string(&w.Destination)
+	octet(c, &w.Status)
+	unsigned(c, &w.Seq)
+	signed(c, &w.Ts)
 }

@@ -128,13 +128,13 @@ func TestCodecOfAccountRounds(t *testing.T) {
 		}
 	}
 	decode := func(list accountRounds) (got accountRounds, err error) {
-		var e encoder
-		list.encode(&e)
-		d := decoder{b: e.b}
-		if final := got.decode(&d); d.err == nil && final != 1 {
-			t.Errorf("%d final rounds", final)
+		var written coder
+		list.code(&written)
+		c := coder{reading: true, b: written.b}
+		if got.code(&c); c.err == nil && got.final() != 1 {
+			t.Errorf("%d rounds are final, want 1", got.final())
 		}
-		return got, d.end()
+		return got, c.end()
 	}
 	if got, err := decode(accountRounds{{Number: 1}, full}); err != nil || !reflect.DeepEqual(got, accountRounds{{Number: 1}, full}) {
 		t.Errorf("decoded %+v, %v", got, err)

@@ -150,79 +150,46 @@ func (w *View) ForecastsReleased(u core.UserID) Released {
 	return r
 }
 
-// encode encodes the forecast as a difference to the one before. Its number is that of the entry.
-func (f *Forecast) encode(e *encoder) {
-	p := &e.lastForecast
-	e.header(f.Seq, f.Ts)
-	e.uint(uint64(f.P))
-	e.int(int64(f.Number - p.Number))
-	if f.Number != p.Number {
-		e.uint(uint64(f.Market))
-		e.int(int64(f.Generation) - int64(p.Generation))
-		e.uint(uint64(f.Category))
+// code codes the forecast as a difference to the one before. Its number is that of the entry.
+func (f *Forecast) code(c *coder) {
+	p := &c.lastForecast
+	if c.reading {
+		*f = Forecast{Market: p.Market, Generation: p.Generation, Category: p.Category}
+	}
+	c.header(&f.Seq, &f.Ts)
+	unsigned(c, &f.P)
+	c.check(f.P <= core.ProbabilityMax)
+	if delta(c, &f.Number, p.Number); f.Number != p.Number {
+		unsigned(c, &f.Market)
+		delta(c, &f.Generation, p.Generation)
+		unsigned(c, &f.Category)
 	}
 	*p = *f
 }
 
-func (f *Forecast) decode(d *decoder) {
-	p := &d.lastForecast
-	*f = Forecast{}
-	f.Seq, f.Ts = d.header()
-	f.P = core.Probability(d.atMost(uint64(core.ProbabilityMax)))
-	f.Number, f.Market, f.Generation, f.Category = p.Number, p.Market, p.Generation, p.Category
-	if step := d.int(); step != 0 {
-		f.Number += uint64(step)
-		f.Market, f.Generation, f.Category = core.MarketID(d.u32()), uint32(int64(p.Generation)+d.int()), d.u16()
-	}
-	*p = *f
-}
-
-func (a *forecasts) encode(e *encoder, u core.UserID) {
-	a.rows.encode(e, u)
+// code reads into an empty list.
+func (a *forecasts) code(c *coder) {
+	a.rows.code(c)
 	states := a.states.list()
-	e.uint(uint64(len(states)))
-	for _, s := range states {
-		e.byte(byte(s))
-	}
-	e.uint(uint64(len(a.live)))
-	for _, x := range a.live {
-		e.uint(x.round)
-		e.uint(x.first)
-		e.uint(x.last)
-	}
-	e.uint(a.changed)
-}
-
-// decode reads what encode wrote into an empty list.
-func (a *forecasts) decode(d *decoder, u core.UserID) {
-	a.rows.decode(d, u)
-	var states []forecastState
-	for _, b := range d.bytes() {
-		s := forecastState(b)
-		if s >= forecastStates {
-			d.fail(errRange)
+	codeList(c, &states, func(s *forecastState) {
+		octet(c, s)
+		c.check(*s < forecastStates)
+	})
+	if c.reading {
+		n := uint64(len(states))
+		c.check(n < a.rows.end() && n >= a.rows.end()-a.rows.oldest()) // one for each row
+		if c.err != nil {
+			return
 		}
-		states = append(states, s)
+		a.states.restore(states, a.rows.end())
 	}
-	if d.err != nil {
-		return
-	}
-	if n := uint64(len(states)); n >= a.rows.end() || n < a.rows.end()-a.rows.oldest() { // one for each row
-		d.fail(errRange)
-		return
-	}
-	a.states.restore(states, a.rows.end())
-	for range d.uint() {
-		if d.err != nil {
-			break
-		}
-		x := forecastRound{d.uint(), d.uint(), d.uint()}
-		if x.first == 0 || x.first > x.last || x.last >= a.rows.end() || a.findLive(x.round) >= 0 {
-			d.fail(errRange)
-		}
-		a.live = append(a.live, x)
-	}
-	a.changed = d.uint()
+	codeList(c, &a.live, func(x *forecastRound) {
+		unsigned(c, &x.round)
+		unsigned(c, &x.first)
+		unsigned(c, &x.last)
+		c.check(x.first != 0 && x.first <= x.last && x.last < a.rows.end() && a.findLive(x.round) < 0)
+	})
+	unsigned(c, &a.changed)
 }
 
 // indexForecasters adds the account to those with a forecast of each round that is not final.

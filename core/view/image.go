@@ -64,16 +64,16 @@ func (m *Image) Pieces(l Lock) iter.Seq2[[]byte, error] {
 		if !yield(b, err) || err != nil {
 			return
 		}
-		var e encoder
+		var c coder
 		for u := core.UserID(1); int(u) < len(m.accounts); u++ {
 			l.Lock()
 			m.copyAccount(u)
 			a := m.accounts[u]
 			m.accounts[u] = encodedAccount
 			l.Unlock()
-			e = encoder{b: e.b[:0]}
-			a.encode(&e, u)
-			if !yield(e.b, nil) {
+			c = coder{b: c.b[:0], user: u}
+			a.code(&c, stateFormat)
+			if !yield(c.b, nil) {
 				return
 			}
 			runtime.Gosched() // lets waiting commands run first

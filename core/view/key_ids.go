@@ -45,26 +45,16 @@ func (l *keyIDs) fold(k *core.Key) {
 	}
 }
 
-func (l keyIDs) encode(e *encoder) {
-	e.uint(uint64(len(l)))
-	for _, k := range l {
-		e.uint(uint64(k.number))
-		e.string(*k.id)
-		e.flag(k.revoked)
-	}
-}
-
-func (l *keyIDs) decode(d *decoder) {
-	for range d.uint() {
-		k := keyID{core.KeyNumber(d.uint()), new(d.string()), d.flag()}
-		if n := len(*l); n > 0 && k.number <= (*l)[n-1].number {
-			d.fail(errRange)
+func (l *keyIDs) code(c *coder) {
+	codeList(c, (*[]keyID)(l), func(k *keyID) {
+		if c.reading {
+			k.id = new(string)
 		}
-		if d.err != nil {
-			return
-		}
-		*l = append(*l, k)
-	}
+		unsigned(c, &k.number)
+		c.string(k.id)
+		c.flags(&k.revoked)
+		c.check(len(*l) == 0 || (*l)[len(*l)-1].number < k.number)
+	})
 }
 
 // id returns the id of a key, revoked or not. It returns nil for 0 and for a key that is no longer

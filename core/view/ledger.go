@@ -164,96 +164,49 @@ func (w *View) Deposits(u core.UserID, from uint64) iter.Seq2[uint64, *Deposit] 
 	}
 }
 
-// The parts of a LedgerRow that its second byte announces.
-const (
-	ledgerRound     = 1 << iota // it belongs to a round
-	ledgerSameRound             // that of the row before
-	ledgerOrder
-	ledgerFill
-	ledgerRef
-	ledgerEnd
-)
-
-// encode encodes the row as a difference to the row before.
-func (r *LedgerRow) encode(e *encoder) {
-	p := &e.lastLedger
-	e.header(r.Seq, r.Ts)
-	var parts byte
-	if r.Market != 0 {
-		parts |= ledgerRound
-		if r.Market == p.Market && r.Generation == p.Generation && r.Number == p.Number && r.Category == p.Category {
-			parts |= ledgerSameRound
-		}
+// code codes the row as a difference to the row before.
+func (r *LedgerRow) code(c *coder) {
+	p := &c.lastLedger
+	if c.reading {
+		*r = LedgerRow{}
 	}
-	if r.Order != 0 {
-		parts |= ledgerOrder
-	}
-	if r.FillN != 0 {
-		parts |= ledgerFill
-	}
-	if r.Ref != "" {
-		parts |= ledgerRef
-	}
-	e.b = append(e.b, byte(r.Kind), parts)
-	e.uint(r.N - p.N)
-	e.int(int64(r.Amount))
-	e.int(int64(r.BalanceAfter - p.BalanceAfter - r.Amount))
-	if parts&(ledgerRound|ledgerSameRound) == ledgerRound {
-		e.uint(uint64(r.Market))
-		e.uint(uint64(r.Generation))
-		e.uint(r.Number)
-		e.uint(uint64(r.Category))
-	}
-	if parts&ledgerOrder != 0 {
-		e.relSeq(uint64(r.Order))
-	}
-	if parts&ledgerFill != 0 {
-		e.int(int64(r.FillN - p.FillN))
-	}
-	if parts&ledgerRef != 0 {
-		e.string(r.Ref)
-	}
-	*p = *r
-}
-
-func (r *LedgerRow) decode(d *decoder) {
-	p := &d.lastLedger
-	*r = LedgerRow{}
-	r.Seq, r.Ts = d.header()
-	kind, parts := d.byte(), d.byte()
-	if kind >= byte(ledgerKinds) || parts >= ledgerEnd {
-		d.fail(errRange)
-		return
-	}
-	r.Kind = LedgerKind(kind)
-	r.N = p.N + d.uint()
-	r.Amount = d.pips()
-	r.BalanceAfter = p.BalanceAfter + r.Amount + d.pips()
+	c.header(&r.Seq, &r.Ts)
+	octet(c, &r.Kind)
+	c.check(r.Kind < ledgerKinds)
+	round := r.Market != 0
+	same := round && r.Market == p.Market && r.Generation == p.Generation && r.Number == p.Number && r.Category == p.Category
+	order, fill, ref := r.Order != 0, r.FillN != 0, r.Ref != ""
+	c.flags(&round, &same, &order, &fill, &ref)
+	step := r.N - p.N
+	unsigned(c, &step)
+	signed(c, &r.Amount)
+	delta(c, &r.BalanceAfter, p.BalanceAfter+r.Amount)
 	switch {
-	case parts&ledgerSameRound != 0:
+	case same && c.reading:
 		r.Market, r.Generation, r.Number, r.Category = p.Market, p.Generation, p.Number, p.Category
-	case parts&ledgerRound != 0:
-		r.Market, r.Generation, r.Number, r.Category = core.MarketID(d.u32()), d.u32(), d.uint(), d.u16()
+	case round && !same:
+		unsigned(c, &r.Market)
+		unsigned(c, &r.Generation)
+		unsigned(c, &r.Number)
+		unsigned(c, &r.Category)
 	}
-	if parts&ledgerOrder != 0 {
-		r.Order = core.OrderID(d.relSeq())
+	if order {
+		delta(c, &r.Order, core.OrderID(c.seq))
 	}
-	if parts&ledgerFill != 0 {
-		r.FillN = p.FillN + uint64(d.int())
+	if fill {
+		delta(c, &r.FillN, p.FillN)
 	}
-	if parts&ledgerRef != 0 {
-		r.Ref = d.string()
+	if ref {
+		c.string(&r.Ref)
+	}
+	if c.reading {
+		r.N = p.N + step
 	}
 	*p = *r
 }
 
-func (x *Deposit) encode(e *encoder) {
-	e.header(x.Seq, x.Ts)
-	e.string(x.ID)
-	e.int(int64(x.Amount))
-}
-
-func (x *Deposit) decode(d *decoder) {
-	x.Seq, x.Ts = d.header()
-	x.ID, x.Amount = d.string(), d.pips()
+func (x *Deposit) code(c *coder) {
+	c.header(&x.Seq, &x.Ts)
+	c.string(&x.ID)
+	signed(c, &x.Amount)
 }

@@ -61,51 +61,38 @@ func (w *View) PriceTicksReleased(f core.Feed) int64 {
 	return 0
 }
 
-// The parts of a PriceTick that its first byte announces, and the place of the exponent in it.
-const (
-	tickGap     = 1 << 0 // its second is not the one after that of the tick before
-	tickSources = 1 << 1 // its sources are others than those of the tick before
-	tickScale   = 2
-	tickEnd     = 1 << 6
-)
-
-// encode encodes the tick as a difference to the tick before: about 4 bytes for a price in cents.
-func (t *PriceTick) encode(e *encoder) {
-	p := &e.lastTick
-	change, exponent := scaleDown(int64(t.Price - p.Price))
-	head := exponent << tickScale
-	if t.Second != p.Second+1 {
-		head |= tickGap
+// code codes the tick as a difference to the tick before: about 4 bytes for a price in cents. Its first
+// byte has the exponent above two flags.
+func (t *PriceTick) code(c *coder) {
+	const gapFlag, sourcesFlag, exponentAt, end = 1 << 0, 1 << 1, 2, 1 << 6
+	p := &c.lastTick
+	var head byte
+	var change int64
+	if c.reading {
+		*t = *p
+		t.Second++
+	} else {
+		change, head = scaleDown(int64(t.Price - p.Price))
+		head <<= exponentAt
+		if t.Second != p.Second+1 {
+			head |= gapFlag
+		}
+		if t.Sources != p.Sources {
+			head |= sourcesFlag
+		}
 	}
-	if t.Sources != p.Sources {
-		head |= tickSources
+	octet(c, &head)
+	c.check(head < end && head>>exponentAt <= maxExponent)
+	if head&gapFlag != 0 {
+		delta(c, &t.Second, p.Second)
 	}
-	e.byte(head)
-	if head&tickGap != 0 {
-		e.int(t.Second - p.Second)
+	if head&sourcesFlag != 0 {
+		octet(c, &t.Sources)
 	}
-	if head&tickSources != 0 {
-		e.byte(t.Sources)
+	if signed(c, &change); c.reading {
+		t.Price += core.Price(scaleUp(change, head>>exponentAt))
 	}
-	e.int(change)
 	*p = *t
-}
-
-func (t *PriceTick) decode(d *decoder) {
-	head := d.byte()
-	*t = d.lastTick
-	t.Second++
-	if head >= tickEnd || head>>tickScale > maxExponent {
-		d.fail(errRange)
-	}
-	if head&tickGap != 0 {
-		t.Second = d.lastTick.Second + d.int()
-	}
-	if head&tickSources != 0 {
-		t.Sources = d.byte()
-	}
-	t.Price += core.Price(scaleUp(d.int(), head>>tickScale))
-	d.lastTick = *t
 }
 
 // maxExponent is the largest power of ten that scaleDown takes out: that of a whole dollar.

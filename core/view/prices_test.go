@@ -116,12 +116,12 @@ func TestCodecOfPrices(t *testing.T) {
 			t.Errorf("%d of %d bytes were accepted", n, len(b))
 		}
 	}
-	for _, bad := range [][]byte{{tickEnd, 0}, {9 << tickScale, 0}} {
+	for _, bad := range [][]byte{{1 << 6, 0}, {9 << 2, 0}} {
 		if _, err := decodeChunk[PriceTick](bad, 1, 0); err == nil {
 			t.Errorf("tick %x was accepted", bad)
 		}
 	}
-	for _, bad := range [][]byte{{rowEnd}, {rowIndex, 9, 0}} {
+	for _, bad := range [][]byte{{1 << 6}, {1 << 1, 9, 0}} {
 		if _, err := decodeChunk[RoundSecond](bad, 1, 0); err == nil {
 			t.Errorf("row %x was accepted", bad)
 		}

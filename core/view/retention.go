@@ -139,10 +139,8 @@ type history[T any] interface {
 	released(u core.UserID, seq func(*T) uint64) Released
 	// clone returns a history that later additions do not change. It shares the chunks.
 	clone() history[T]
-	// encode writes the visible entries.
-	encode(e *encoder, u core.UserID)
-	// decode reads what encode wrote and validates every entry.
-	decode(d *decoder, u core.UserID)
+	// code codes the visible entries. Reading validates every entry.
+	code(c *coder)
 }
 
 // encodedHistory is the history of every list. To save memory all but the newest entries are
@@ -158,8 +156,7 @@ type encodedHistory[T any, P entry[T]] struct {
 // entry is the constraint on the elements of a history.
 type entry[T any] interface {
 	*T
-	encode(*encoder)
-	decode(*decoder)
+	code(*coder)
 }
 
 // chunkLen is the number of entries encoded together; reading one of them decodes all. A
@@ -192,32 +189,32 @@ func (h *encodedHistory[T, P]) dropOldChunks() {
 
 // encodeChunk encodes entries. The first is encoded in full, each other as a difference.
 func encodeChunk[T any, P entry[T]](list []T, scratch *[]byte) []byte {
-	e := encoder{b: (*scratch)[:0]}
+	c := coder{b: (*scratch)[:0]}
 	for i := range list {
-		P(&list[i]).encode(&e)
+		P(&list[i]).code(&c)
 	}
-	*scratch = e.b
-	return bytes.Clone(e.b) // a clone has no spare capacity
+	*scratch = c.b
+	return bytes.Clone(c.b) // a clone has no spare capacity
 }
 
 // decodeChunk decodes n entries of account u.
 func decodeChunk[T any, P entry[T]](b []byte, n int, u core.UserID) ([]T, error) {
-	d := decoder{b: b, user: u}
+	c := coder{reading: true, b: b, user: u}
 	list := make([]T, n)
 	for i := range list {
-		P(&list[i]).decode(&d)
+		P(&list[i]).code(&c)
 	}
-	return list, d.end()
+	return list, c.end()
 }
 
 // validateChunk checks that b holds exactly n valid entries, and discards them.
 func validateChunk[T any, P entry[T]](b []byte, n int, u core.UserID) error {
-	d := decoder{b: b, user: u, validating: true}
+	c := coder{reading: true, b: b, user: u, validating: true}
 	var x T
 	for range n {
-		P(&x).decode(&d)
+		P(&x).code(&c)
 	}
-	return d.end()
+	return c.end()
 }
 
 func (h *encodedHistory[T, P]) oldest() uint64 {
@@ -278,8 +275,8 @@ func (h *encodedHistory[T, P]) search(found func(*T) bool) uint64 {
 		return inList(h.tail, h.next-uint64(len(h.tail)))
 	}
 	i := sort.Search(len(h.chunks), func(i int) bool {
-		d, first := decoder{b: h.chunks[i]}, new(T)
-		P(first).decode(&d)
+		c, first := coder{reading: true, b: h.chunks[i]}, new(T)
+		P(first).code(&c)
 		return found(first)
 	})
 	first, behind := h.bounds(max(i-1, 0)) // the chunk before may have it, but not as its first
@@ -348,50 +345,61 @@ func (h *encodedHistory[T, P]) clone() history[T] {
 	return &c
 }
 
-// encode writes chunks as they are, except the first: it is encoded again if some of its entries are
+func (h *encodedHistory[T, P]) code(c *coder) {
+	next, oldest := h.next, h.oldest()
+	unsigned(c, &next)
+	unsigned(c, &oldest)
+	if c.reading {
+		h.read(c, next, oldest)
+	} else {
+		h.write(c, oldest)
+	}
+}
+
+// write writes chunks as they are, except the first: it is encoded again if some of its entries are
 // no longer visible.
-func (h *encodedHistory[T, P]) encode(e *encoder, u core.UserID) {
+func (h *encodedHistory[T, P]) write(c *coder, oldest uint64) {
 	var scratch []byte
-	oldest := h.oldest()
-	e.uint(h.next)
-	e.uint(oldest)
 	for i, b := range h.chunks {
 		first, behind := h.bounds(i)
 		if behind <= oldest {
 			continue
 		}
 		if first < oldest {
-			list := mustDecodeChunk[T, P](b, int(behind-first), u)
+			list := mustDecodeChunk[T, P](b, int(behind-first), c.user)
 			b = encodeChunk[T, P](list[oldest-first:], &scratch)
 		}
-		e.bytes(b)
+		c.bytes(&b)
 	}
 	tailFirst := h.next - uint64(len(h.tail))
 	if tail := h.tail[max(oldest, tailFirst)-tailFirst:]; len(tail) > 0 {
-		e.bytes(encodeChunk[T, P](tail, &scratch))
+		b := encodeChunk[T, P](tail, &scratch)
+		c.bytes(&b)
 	}
 }
 
-func (h *encodedHistory[T, P]) decode(d *decoder, u core.UserID) {
-	next, first := d.uint(), d.uint()
+// read reads and validates the entries from first to that before next.
+func (h *encodedHistory[T, P]) read(c *coder, next, first uint64) {
 	if first == 0 || next < first {
-		d.fail(errRange)
+		c.fail(errRange)
 		return
 	}
 	h.next, h.first, h.chunks, h.tail = next, first, nil, nil
-	for n := first; n < next && d.err == nil; {
+	for n := first; n < next && c.err == nil; {
 		behind := min(chunkEnd(n), next)
-		b := bytes.Clone(d.bytes())
+		var b []byte
+		c.bytes(&b)
+		b = bytes.Clone(b)
 		var err error
 		switch {
-		case d.err != nil:
+		case c.err != nil:
 		case behind == next:
-			h.tail, err = decodeChunk[T, P](b, int(behind-n), u)
+			h.tail, err = decodeChunk[T, P](b, int(behind-n), c.user)
 		default:
-			h.chunks, err = append(h.chunks, b), validateChunk[T, P](b, int(behind-n), u)
+			h.chunks, err = append(h.chunks, b), validateChunk[T, P](b, int(behind-n), c.user)
 		}
 		if err != nil {
-			d.fail(err)
+			c.fail(err)
 		}
 		n = behind
 	}

@@ -124,78 +124,38 @@ func (l *roundSeconds) image() (out roundSeconds) {
 	return out
 }
 
-// The parts of a RoundSecond that its first byte announces.
-const (
-	rowGap = 1 << iota // its second is not the one after that of the row before
-	rowIndex
-	rowBid
-	rowAsk
-	rowLast
-	rowVolume
-	rowEnd
-)
-
-// encode encodes the row as a difference to the row before: one byte if nothing has changed.
-func (s *RoundSecond) encode(e *encoder) {
-	p := &e.lastRow
-	var head byte
-	for i, differs := range [...]bool{s.Second != p.Second+1, s.Index != p.Index, s.Bid != p.Bid, s.Ask != p.Ask, s.Last != p.Last, s.Volume != p.Volume} {
-		if differs {
-			head |= 1 << i
+// code codes the row as a difference to the row before: one byte if nothing has changed.
+func (s *RoundSecond) code(c *coder) {
+	p := &c.lastRow
+	if c.reading {
+		*s = *p
+		s.Second++
+	}
+	gap, index, volume := s.Second != p.Second+1, s.Index != p.Index, s.Volume != p.Volume
+	bid, ask, last := s.Bid != p.Bid, s.Ask != p.Ask, s.Last != p.Last
+	c.flags(&gap, &index, &bid, &ask, &last, &volume)
+	if gap {
+		delta(c, &s.Second, p.Second)
+	}
+	if index {
+		change, exponent := scaleDown(int64(s.Index - p.Index))
+		octet(c, &exponent)
+		c.check(exponent <= maxExponent)
+		if signed(c, &change); c.reading {
+			s.Index += core.Price(scaleUp(change, exponent))
 		}
 	}
-	e.byte(head)
-	if head&rowGap != 0 {
-		e.int(s.Second - p.Second)
+	if bid {
+		delta(c, &s.Bid, p.Bid)
 	}
-	if head&rowIndex != 0 {
-		change, exponent := scaleDown(int64(s.Index - p.Index))
-		e.byte(exponent)
-		e.int(change)
+	if ask {
+		delta(c, &s.Ask, p.Ask)
 	}
-	if head&rowBid != 0 {
-		e.int(int64(s.Bid) - int64(p.Bid))
+	if last {
+		delta(c, &s.Last, p.Last)
 	}
-	if head&rowAsk != 0 {
-		e.int(int64(s.Ask) - int64(p.Ask))
-	}
-	if head&rowLast != 0 {
-		e.int(int64(s.Last) - int64(p.Last))
-	}
-	if head&rowVolume != 0 {
-		e.int(int64(s.Volume - p.Volume))
+	if volume {
+		delta(c, &s.Volume, p.Volume)
 	}
 	*p = *s
-}
-
-func (s *RoundSecond) decode(d *decoder) {
-	head := d.byte()
-	*s = d.lastRow
-	s.Second++
-	if head >= rowEnd {
-		d.fail(errRange)
-	}
-	if head&rowGap != 0 {
-		s.Second = d.lastRow.Second + d.int()
-	}
-	if head&rowIndex != 0 {
-		exponent := d.byte()
-		if exponent > maxExponent {
-			d.fail(errRange)
-		}
-		s.Index += core.Price(scaleUp(d.int(), exponent))
-	}
-	if head&rowBid != 0 {
-		s.Bid += d.tick()
-	}
-	if head&rowAsk != 0 {
-		s.Ask += d.tick()
-	}
-	if head&rowLast != 0 {
-		s.Last += d.tick()
-	}
-	if head&rowVolume != 0 {
-		s.Volume += d.qty()
-	}
-	d.lastRow = *s
 }

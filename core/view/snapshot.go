@@ -15,7 +15,7 @@ import (
 )
 
 // A snapshot holds the view as a stream of pieces: first the state shared by all accounts
-// (sharedState, in CBOR), then each account (account.encode), by rising id. So writing and
+// (sharedState, in CBOR), then each account (account.code), by rising id. So writing and
 // reading a snapshot need memory for a few encoded accounts, not for all.
 
 // stateFormat is the version of the encoding of both kinds of pieces. That of dx 0.1.0 is still read:
@@ -80,95 +80,57 @@ func (t *auditTrail) state() trailState {
 	return trailState{Actions: t.actions.list(), NextAction: t.actions.next, Routine: t.routine.list(), NextRoutine: t.routine.next}
 }
 
-// encode appends the account. The bytes are the same whether or not the account was restored
-// from a snapshot in between.
-func (a *account) encode(e *encoder, u core.UserID) {
-	orders := a.rows.list()
-	e.uint(uint64(len(orders)))
-	for _, o := range orders {
-		o.encode(e)
-	}
-	e.uint(uint64(len(a.rows.terminal)))
+// code codes the account in a format. What is written is the same whether or not the account was
+// restored from a snapshot in between. Reading returns
+// the orders and the seqs of those that have ended, of which rows.restore makes the rows.
+func (a *account) code(c *coder, format uint64) (orders []*Order, ended []uint64) {
+	orders = a.rows.list()
 	for _, o := range a.rows.terminal {
-		e.relSeq(o.CreatedSeq)
+		ended = append(ended, o.CreatedSeq)
 	}
-	a.fills.encode(e, u)
-	a.settlements.encode(e, u)
-	a.events.encode(e, u)
-	e.uint(uint64(len(a.withdrawals)))
-	for i := range a.withdrawals {
-		encodeWithdrawal(e, &a.withdrawals[i])
-	}
-	e.int(a.volume.Day)
-	for _, n := range a.volume.Days {
-		e.int(int64(n))
-	}
-	a.keys.encode(e)
-	e.uint(uint64(a.owner))
-	a.activity.encode(e, u)
-	e.int(int64(a.balance))
-	a.ledger.encode(e, u)
-	a.rounds.encode(e)
-	a.deposits.encode(e, u)
-	for _, n := range []uint64{a.rows.released.Newest, a.rows.released.Seq, a.roundsReleased.Newest, a.roundsReleased.Seq} {
-		e.uint(n)
-	}
-	a.forecasts.encode(e, u)
-}
-
-// decodeAccount decodes what account.encode wrote for user u in a format.
-func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (*account, error) {
-	a := newAccount(caps)
-	d := &decoder{b: b, user: u}
-	var orders []*Order
-	for range d.uint() {
-		if d.err != nil {
-			break
+	codeList(c, &orders, func(o **Order) {
+		if c.reading {
+			*o = new(Order)
 		}
-		o := new(Order)
-		o.decode(d)
-		orders = append(orders, o)
-	}
-	var ended []uint64
-	for range d.uint() {
-		if d.err != nil {
-			break
-		}
-		ended = append(ended, d.relSeq())
-	}
-	a.fills.decode(d, u)
-	a.settlements.decode(d, u)
-	a.events.decode(d, u)
-	for range d.uint() {
-		if d.err != nil {
-			break
-		}
-		a.withdrawals = append(a.withdrawals, *decodeWithdrawal(d))
-	}
-	if a.volume.Day = d.int(); a.volume.Day < 0 {
-		d.fail(errRange)
-	}
+		(*o).code(c)
+	})
+	codeList(c, &ended, func(seq *uint64) { delta(c, seq, c.seq) })
+	a.fills.code(c)
+	a.settlements.code(c)
+	a.events.code(c)
+	codeList(c, &a.withdrawals, func(w *core.Withdrawal) { codeWithdrawal(c, w) })
+	signed(c, &a.volume.Day)
+	c.check(a.volume.Day >= 0)
 	for i := range a.volume.Days {
-		a.volume.Days[i] = d.qty()
+		signed(c, &a.volume.Days[i])
 	}
-	a.keys.decode(d)
-	a.owner = core.UserID(d.u32())
-	a.activity.decode(d, u)
-	a.balance = d.pips()
-	a.ledger.decode(d, u)
-	a.finalRounds = a.rounds.decode(d)
-	a.deposits.decode(d, u)
-	a.rows.released.note(d.uint(), d.uint())
-	a.roundsReleased.note(d.uint(), d.uint())
-	if d.err == nil {
-		a.evictRounds(caps.AccountRounds)
+	a.keys.code(c)
+	unsigned(c, &a.owner)
+	a.activity.code(c)
+	signed(c, &a.balance)
+	a.ledger.code(c)
+	a.rounds.code(c)
+	a.deposits.code(c)
+	for _, r := range []*Released{&a.rows.released, &a.roundsReleased} {
+		unsigned(c, &r.Newest)
+		unsigned(c, &r.Seq)
 	}
 	if format > 4 {
-		a.forecasts.decode(d, u)
+		a.forecasts.code(c)
 	}
-	if err := d.end(); err != nil {
+	return orders, ended
+}
+
+// decodeAccount reads what account.code wrote for user u in a format.
+func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (*account, error) {
+	a := newAccount(caps)
+	c := &coder{reading: true, b: b, user: u}
+	orders, ended := a.code(c, format)
+	if err := c.end(); err != nil {
 		return nil, err
 	}
+	a.finalRounds = a.rounds.final()
+	a.evictRounds(caps.AccountRounds)
 	err := a.rows.restore(orders, ended, caps)
 	a.nameRows()
 	a.numberFills()
@@ -278,18 +240,18 @@ func (w *View) restoreShared(tapes []tapeState, rounds []*Round, t *trailState) 
 // encodePrices returns the price history of each feed as bytes.
 func encodePrices(all *[core.Feeds]history[PriceTick]) (out [][]byte) {
 	for f := range all {
-		var e encoder
-		all[f].encode(&e, 0)
-		out = append(out, e.b)
+		var c coder
+		all[f].code(&c)
+		out = append(out, c.b)
 	}
 	return out
 }
 
 func (w *View) restorePrices(list [][]byte) {
 	for f, b := range list { // more than there are feeds panics
-		d := decoder{b: b}
-		w.prices[f].decode(&d, 0)
-		if err := d.end(); err != nil {
+		c := coder{reading: true, b: b}
+		w.prices[f].code(&c)
+		if err := c.end(); err != nil {
 			panic(err)
 		}
 	}
@@ -299,9 +261,9 @@ func (w *View) restorePrices(list [][]byte) {
 func (l *roundSeconds) states() (out []secondsState) {
 	for i, list := range l {
 		for _, x := range list {
-			var e encoder
-			x.rows.encode(&e, 0)
-			out = append(out, secondsState{Category: uint16(i + 1), Number: x.number, Rows: e.b})
+			var c coder
+			x.rows.code(&c)
+			out = append(out, secondsState{Category: uint16(i + 1), Number: x.number, Rows: c.b})
 		}
 	}
 	return out
@@ -310,9 +272,9 @@ func (l *roundSeconds) states() (out []secondsState) {
 func (w *View) restoreSeconds(states []secondsState) {
 	for _, s := range states {
 		x := &roundRows{s.Number, newHistory[RoundSecond](roundRowCap)}
-		d := decoder{b: s.Rows}
-		x.rows.decode(&d, 0)
-		if err := d.end(); err != nil {
+		c := coder{reading: true, b: s.Rows}
+		x.rows.code(&c)
+		if err := c.end(); err != nil {
 			panic(err)
 		}
 		list := &w.seconds[s.Category-1] // a category of no series panics
