@@ -17,3 +17,9 @@ func (b *Book) ReadPositions(o *Order) uint32 {
 	c := b.pool.queues.chunks
 	return uint32(c[o.levelPos.chunk()].live) + uint32(c[o.accountPos.chunk()].live) + uint32(b.sides[o.ask()].levels[o.tick].qty)
 }
+
+// ReadIndex reads the cell of the index at which an order id begins. It reads no more than that, so it does
+// not wait for the cell.
+func (p *Pool) ReadIndex(id core.OrderID) uint32 {
+	return uint32(p.index.cells[p.index.firstCell(uint32(id))])
+}

@@ -30,6 +30,7 @@ func (v *Venue) Prefetch(cmds []core.Command) {
 			a := &v.accounts[c.User]
 			n += uint32(a.ids.last) + v.ledger.HoldingRef(c.User, c.Market).Open
 			if bid := core.IsBid(c.Side, c.Outcome); c.TIF.Rests() {
+				n += v.pool.ReadIndex(core.OrderID(v.now.Seq + 1 + uint64(i))) // of the order itself, if it rests
 				n += m.book.ReadTails(bid, core.InYes(c.Outcome, c.Tick), &a.orders)
 			} else {
 				orders[i] = m.book.Best(!bid)
