@@ -17,7 +17,7 @@ import (
 var floors = map[string]int{
 	"duplex/core": 0, "duplex/schemas": 1,
 	"duplex/core/book": 1, "duplex/core/ledger": 1, "duplex/core/feed": 1, "duplex/core/journal": 1, "duplex/core/journal/logtest": 2, "duplex/core/export": 1, "duplex/core/statecode": 1,
-	"duplex/core/round": 2, "duplex/core/venue": 3, "duplex/core/view": 2, "duplex/core/replica": 4, "duplex/core/engine": 5, "duplex/core/history": 1, "duplex/core/mirror": 5, "duplex/core/proof": 5, "duplex/core/sim/model": 1, "duplex/core/sim": 6, "duplex/core/sim/day": 6,
+	"duplex/core/round": 2, "duplex/core/venue": 3, "duplex/core/view": 2, "duplex/core/replica": 4, "duplex/core/engine": 5, "duplex/core/history": 1, "duplex/core/mirror": 5, "duplex/core/proof": 5, "duplex/core/sim/model": 1, "duplex/core/sim": 6,
 	"duplex/tools": 6, "duplex/lanes/gate": 7, "duplex/client": 2, "duplex": 0,
 	"duplex/feeds": 2, "duplex/feeds/sim": 3, "duplex/feeds/manual": 3, "duplex/feeds/session": 3, "duplex/feeds/adapter": 3, "duplex/feeds/adapter/adaptertest": 2, "duplex/feeds/live": 5, "duplex/feeds/replay": 3,
 	"duplex/lanes/lanetest": 8, "duplex/lanes/rest": 8, "duplex/lanes/mcp": 8, "duplex/lanes/ws": 8, "duplex/lanes/portal": 8, "duplex/lanes/portal/web": 0, "duplex/lanes/funding": 7, "duplex/lanes/admin": 8, "duplex/lanes/history": 9, "duplex/lanes/sim": 9,

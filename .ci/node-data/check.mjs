@@ -89,12 +89,12 @@ async function checkRows() {
 }
 
 // checkQueries runs the queries of the guide in both databases and compares the results with each
-// other, and for the recorded day with the guide.
+// other, and for the recorded run with the guide.
 async function checkQueries(ask) {
   const page = readFileSync(guide, 'utf8')
   const blocks = new Map([...page.matchAll(/^```(sql|text) (\w+)\n(.*?)^```$/gms)].map(([, kind, name, text]) => [`${kind} ${name}`, text]))
   for (const view of blocks.get('sql duckdb').split(';\n').filter(s => s.trim())) {
-    await duck.run(view.replaceAll("'day/parquet/", `'${folder}/`))
+    await duck.run(view.replaceAll("'data/parquet/", `'${folder}/`))
   }
   let queries = 0
   for (const [key, sql] of blocks) {
@@ -138,6 +138,7 @@ async function checkMoney() {
     assert.equal(got, expected, name)
     console.log(`${name}: ${got} pips`)
   }
+  for (const kind of ['rebate', 'referral', 'withdrawal_returned', 'void', 'settlement']) assert(await sum([kind]) !== 0n, `no row of the kind ${kind}`)
   const transfers = await sum(['transfer'])
   assert.equal(transfers, 0n, 'transfers')
   assert(want('fees') > 0n && want('cash') > 0n, 'nothing was traded')

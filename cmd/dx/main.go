@@ -71,7 +71,6 @@ type commandLine struct {
 	Restore    restoreCmd        `cmd:"" help:"Put a backup into a new data directory."`
 	Mirror     mirror.Commands   `cmd:"" help:"Look at the mirror, the database of the whole history, or build it anew."`
 	Export     exportCmd         `cmd:"" help:"Write tables of the mirror to CSV or Parquet files."`
-	Sample     sampleCmd         `cmd:"" help:"Write the journal of a simulated day, to try mirror, export and proof."`
 	Cluster    operator.Cluster  `cmd:"" help:"Look at the members of a cluster, or change them."`
 	Arena      arenaCmd          `cmd:"" help:"Test trading agents in virtual time: many seeds, statistics, and a proof."`
 	Admin      operator.Commands `cmd:"" help:"Act as the operator."`

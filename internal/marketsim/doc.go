@@ -10,7 +10,7 @@
 //
 // dx dev drives it with wall time over REST (cmd/dx/maker, cmd/dx/noise). A driver in virtual time
 // calls the same functions at the times of its own clock; then a seed determines every order.
-// The models of arena and core/sim/day compute with integers alone: NormalPips and Sqrt.
+// The models of arena compute with integers alone: NormalPips and Sqrt.
 //
 // Invariants:
 //
