@@ -209,7 +209,7 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 		}
 		t.Row(c.Format(x.Ts, time.DateTime), x.Seq.String(), by, x.Operation, order, result)
 	}
-	if err := t.Print(out, ""); err != nil || l.Cursor == "" {
+	if err := t.Print(out, "No activity."); err != nil || l.Cursor == "" {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "\nOlder: dx agent activity %s --cursor %s\n", a.Name, l.Cursor)

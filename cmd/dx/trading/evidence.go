@@ -122,7 +122,7 @@ func listTicks(out io.Writer, ev *schemas.Evidence) error {
 		}
 		t.Row(fmt.Sprint(tick.Ts/1e9), cli.FormatPrice(tick.Price), fmt.Sprintf("%d s", tick.CountedSecs), strings.Join(sources, " "))
 	}
-	return t.Print(out, "")
+	return t.Print(out, "No index ticks.")
 }
 
 // checkEvidence recomputes the settlement from the ticks, prints each step, and returns an
