@@ -80,9 +80,13 @@ type DecreaseOrder struct {
 
 // ReplaceOrder cancels the resting order Old and places an order in its stead
 // (docs/rules/orders.md#replace). Market, Side and Outcome of the placement must be those of Old.
+//
+// Seen is what remained of Old when the caller read it; 0 if Qty is the quantity as it is. The new order
+// then has Qty less what Old has lost since, so that what filled on the way is not bought again.
 type ReplaceOrder struct {
 	PlaceOrder
-	Old OrderID
+	Old  OrderID
+	Seen Qty
 }
 
 // PlacementOf returns the placement of a command that places an order, else nil.

@@ -93,8 +93,11 @@ const (
 	// RevisionDeposits bounds a deposit by DepositMax. Before it only the sum of all deposits is bounded.
 	RevisionDeposits Revision = 9
 
+	// RevisionReplaceSeen adds ReplaceOrder.Seen. Before it the new order has Qty contracts.
+	RevisionReplaceSeen Revision = 10
+
 	// RevisionNewest is the newest revision that this program knows.
-	RevisionNewest = RevisionDeposits
+	RevisionNewest = RevisionReplaceSeen
 )
 
 // Known returns an error that names the program which knows the revision, unless this one does.

@@ -65,6 +65,9 @@ func submitVaried(t *testing.T, e *Engine, c *clock) {
 		}
 		rest := place(core.PlaceOrder{User: 1, Market: markets[1], Side: core.Buy, Outcome: core.No, Tick: 3000, Qty: 10, Group: 7, Flags: core.PostOnly, TIF: core.GTT, Expiry: c.now() + int64(time.Hour)})
 		do(t, e, &core.DecreaseOrder{User: 1, Order: rest, Amount: 4})
+		old := place(core.PlaceOrder{User: 1, Market: markets[1], Side: core.Buy, Outcome: core.No, Tick: 2500, Qty: 10})
+		id++
+		do(t, e, &core.ReplaceOrder{Old: old, Seen: 12, PlaceOrder: core.PlaceOrder{User: 1, ClientID: id << 50, Market: markets[1], Side: core.Buy, Outcome: core.No, Tick: 2600, Qty: 10}})
 		gone := place(buy(2, core.Yes, 400, 5))
 		do(t, e, &core.CancelOrder{User: 2, Order: gone})
 		place(core.PlaceOrder{User: 2, Market: markets[2], Side: core.Buy, Outcome: core.Yes, Type: core.Market, TIF: core.IOC, Tick: 6000, Qty: 5, MaxCost: 100_000})

@@ -60,10 +60,12 @@ var kinds = [...]kind{
 	53: cborMap[core.CancelUserOrders](nil),
 
 	// From core.RevisionReplace on.
-	54: packed(appendReplaceOrder, readReplaceOrder),
+	54: {read: readReplaceWithoutSeen}, // read only; 56 is written
 
 	// From core.RevisionForecasts on.
 	55: packed(appendSubmitForecast, readSubmitForecast),
+
+	56: packed(appendReplaceOrder, readReplaceOrder),
 
 	// From 64 on: commands of a log of several machines.
 	64: cborMap[core.Attest](nil),
@@ -134,7 +136,7 @@ func kindOf(cmd core.Command) byte {
 	case *core.CancelAll:
 		return 29
 	case *core.ReplaceOrder:
-		return 54
+		return 56
 	}
 	return kindByType[reflect.TypeOf(cmd)]
 }

@@ -53,14 +53,23 @@ func readPlaceOrder(b []byte) (*core.PlaceOrder, error) {
 }
 
 func appendReplaceOrder(dst []byte, c *core.ReplaceOrder) ([]byte, error) {
+	if c.Seen < 0 || c.Seen > core.QtyMax {
+		return dst, errRange
+	}
+	dst = binary.AppendUvarint(dst, uint64(c.Seen))
 	return appendPlaceOrder(binary.AppendUvarint(dst, uint64(c.Old)), &c.PlaceOrder)
 }
 
 func readReplaceOrder(b []byte) (*core.ReplaceOrder, error) {
 	p := payload{b: b}
-	c := &core.ReplaceOrder{Old: core.OrderID(p.u(math.MaxUint64))}
+	c := &core.ReplaceOrder{Seen: core.Qty(p.u(uint64(core.QtyMax))), Old: core.OrderID(p.u(math.MaxUint64))}
 	c.PlaceOrder = *p.placeOrder()
 	return c, p.end()
+}
+
+// readReplaceWithoutSeen reads a replace of before core.RevisionReplaceSeen.
+func readReplaceWithoutSeen(b []byte) (core.Command, error) {
+	return readReplaceOrder(append([]byte{0}, b...))
 }
 
 func appendSubmitForecast(dst []byte, c *core.SubmitForecast) ([]byte, error) {

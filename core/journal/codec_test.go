@@ -382,6 +382,22 @@ var anOrder = core.PlaceOrder{
 	Tick: 4300, Qty: 250, Expiry: 1_790_000_000_000_000_000, MaxCost: 1_000_000, Group: 3,
 }
 
+// TestReplaceOfAnOlderJournal checks that a replace of before revision 10 has kept its bytes.
+func TestReplaceOfAnOlderJournal(t *testing.T) {
+	b, err := hex.DecodeString("361404030506073f0fa814f015b81710118502")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := Decode(b)
+	want := &core.ReplaceOrder{Old: 20, PlaceOrder: core.PlaceOrder{
+		User: 3, Key: 4, ClientID: 5, Market: 6, Generation: 7, Side: core.Sell, Outcome: core.No, Type: core.Market, TIF: core.FOK, Flags: 15,
+		Tick: 1300, Qty: 1400, Expiry: 1500, MaxCost: 16, Group: 17, Fault: core.BadQty, Unpriced: true,
+	}}
+	if err != nil || !reflect.DeepEqual(cmd, want) {
+		t.Errorf("%x is read as %+v, %v, want %+v", b, cmd, err, want)
+	}
+}
+
 // TestKindOf checks that the switch of kindOf agrees with the table.
 func TestKindOf(t *testing.T) {
 	for n, cmd := range Kinds() {

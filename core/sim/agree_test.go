@@ -312,6 +312,8 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 		core.RevisionReplace:   "2ffe3cc3714fb1b97060c2ca99b0d21d5444f6c058eec56be1da0da9b9997fa8",
 		core.RevisionForecasts: "52b096ce0e8601feba904dc57729d76083b231e0674d3f7e7a745800025e5cf7",
 		core.RevisionDeposits:  "dd32c9fe5030d6c3640ec1aa1a7f0834affcf508782bff8f7eadf385d2540be1",
+
+		core.RevisionReplaceSeen: "71d59df11b14c9af4e6b0465b4122ff0fab7ba9702fc907666c478aa2e5b837b",
 	} {
 		d := newDirectRun(1)
 		d.work.rules, d.work.unmarked, d.extra = revision, true, nil

@@ -339,6 +339,9 @@ func (w *workload) replace() *core.ReplaceOrder {
 		c.Type, c.Unpriced, c.TIF, c.Expiry, c.MaxCost = core.Limit, false, core.GTC, 0, 0
 		c.Tick = []core.Tick{4800, 4900, 5000, 5100, 5200}[w.r.IntN(5)]
 	}
+	if w.rules >= core.RevisionReplaceSeen && w.r.IntN(2) == 0 {
+		c.Seen = core.Qty(1 + w.r.IntN(30))
+	}
 	if w.r.IntN(30) == 0 {
 		c.ClientID = uint64(w.r.IntN(int(w.next)))
 	}
@@ -486,7 +489,7 @@ func describe(cmd core.Command) string {
 		return fmt.Sprintf("marked %x signed at %d: %s", c.Mark[:4], c.SignedAt, describe(c.Command))
 	}
 	if c, ok := cmd.(*core.ReplaceOrder); ok {
-		return fmt.Sprintf("replace %d: %s", c.Old, describe(&c.PlaceOrder))
+		return fmt.Sprintf("replace %d, seen with %d: %s", c.Old, c.Seen, describe(&c.PlaceOrder))
 	}
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		return fmt.Sprintf("place user %d id %d market %d %s %s %s %s %d × %d flags %d cap %d", c.User, c.ClientID, c.Market, c.Type, c.TIF, c.Side, c.Outcome, c.Qty, c.Tick, c.Flags, c.MaxCost)

@@ -114,7 +114,13 @@ func (w *eventChecker) order(id core.OrderID, e any) *restingOrder {
 }
 
 func (w *eventChecker) placed(st core.Stamp, fees core.Fees, cmd core.Command, r core.Reject, e *core.OrderPlaced) {
-	w.require(e.Place == core.PlacementOf(cmd) && e.Reject == r && e.Generation == w.rounds[e.Place.Market].Generation, e, "not the order that was placed")
+	want := *core.PlacementOf(cmd)
+	if c, ok := cmd.(*core.ReplaceOrder); ok && e.Place.Qty != c.Qty {
+		lost := c.Qty - e.Place.Qty
+		w.require(0 < lost && lost < c.Seen, e, "not less by what the old order lost")
+		want.Qty -= lost
+	}
+	w.require(*e.Place == want && e.Reject == r && e.Generation == w.rounds[e.Place.Market].Generation, e, "not the order that was placed")
 	if r == core.OK {
 		w.orders[core.OrderID(st.Seq)] = &restingOrder{*e.Place, e.Generation, e.Place.Qty, core.ReservationPerContract(fees.Maker, e.Place.Tick), false}
 	}

@@ -63,6 +63,7 @@ func (s *script) replace() *core.ReplaceOrder {
 	old := pick(s, "replaced", s.placed...)
 	c := &core.ReplaceOrder{Old: old.id, PlaceOrder: *s.place()}
 	c.User, c.Market, c.Side, c.Outcome = old.User, old.Market, old.Side, old.Outcome
+	c.Seen = core.Qty(s.fair(30, "seen"))
 	return c
 }
 

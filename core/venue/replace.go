@@ -13,8 +13,8 @@ func (v *Venue) replace(c *core.ReplaceOrder) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	a, p := &v.accounts[c.User], &c.PlaceOrder
-	r := v.replaceable(c)
+	a, r := &v.accounts[c.User], v.replaceable(c)
+	p := v.replacement(c, r)
 	switch {
 	case c.ClientID == 0:
 		why := rejectOr(c.Fault, core.ClientOrderIDRequired)
@@ -47,6 +47,17 @@ func (v *Venue) replace(c *core.ReplaceOrder) core.Reject {
 	v.level = nil // the new order has an event of its own, whose total shows its place in the queue
 	v.enter(p, &t)
 	return core.OK
+}
+
+// replacement returns the placement of a replace. Its quantity does not count what the old order has lost
+// since the caller read it.
+func (v *Venue) replacement(c *core.ReplaceOrder, old book.Ref) *core.PlaceOrder {
+	if c.Seen == 0 || old == book.None || v.rules.Revision < core.RevisionReplaceSeen {
+		return &c.PlaceOrder
+	}
+	p := c.PlaceOrder // a copy: the log has the command as it came
+	p.Qty -= max(0, c.Seen-core.Qty(v.pool.At(old).Left))
+	return &p
 }
 
 // replaceable returns the order that a replace cancels, or book.None. A replace for another market,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/book"
 )
 
 // replaceVenue is a venue in which user 1 bids for 10 YES at 4000 behind 5 of user 2, and ahead of 3
@@ -89,6 +90,51 @@ func TestReplaceMovesAnOrder(t *testing.T) {
 	}
 	if cash, reserved := v.Balance(1); cash+reserved != 1_000_000 || reserved != 12*4000 {
 		t.Errorf("cash %d, reserved %d", cash, reserved)
+	}
+}
+
+// TestReplaceSeen tests that a replace does not buy again what filled since the caller read the old order,
+// and that it did before revision 10.
+func TestReplaceSeen(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		revision  core.Revision
+		fills     core.Qty // after the caller read 10
+		qty, seen core.Qty
+		want      core.Qty // of the new order
+		reject    core.Reject
+	}{
+		{"nothing filled", core.RevisionNewest, 0, 10, 10, 10, core.OK},
+		{"what remains", core.RevisionNewest, 4, 10, 10, 6, core.OK},
+		{"a larger total", core.RevisionNewest, 4, 15, 10, 11, core.OK},
+		{"the quantity as it is", core.RevisionNewest, 4, 10, 0, 10, core.OK},
+		{"no more than what filled", core.RevisionNewest, 4, 4, 10, 0, core.BadQty},
+		{"the caller had read less", core.RevisionNewest, 4, 10, 3, 10, core.OK},
+		{"before revision 10", core.RevisionDeposits, 4, 10, 10, 10, core.OK},
+	} {
+		v := newReplaceVenue(t, c.revision)
+		if c.fills > 0 { // behind the 5 of user 2
+			v.must(&core.PlaceOrder{User: 4, ClientID: 9, Market: 1, Outcome: core.No, Tick: 6000, Qty: 5 + c.fills})
+		}
+		cmd := v.replacement(3900, c.qty)
+		cmd.Seen = c.seen
+		if got := v.do(cmd); got != c.reject {
+			t.Errorf("%s: the replace is %v, want %v", c.name, got, c.reject)
+			continue
+		}
+		if cmd.Qty != c.qty {
+			t.Errorf("%s: the command of the log now has %d contracts, it came with %d", c.name, cmd.Qty, c.qty)
+		}
+		id, want := core.OrderID(v.st.Seq), c.want
+		if c.reject != core.OK {
+			id, want = v.own, 10-c.fills // the old order stays
+		}
+		r := v.pool.Find(id)
+		if r == book.None {
+			t.Errorf("%s: the order does not rest, want %d contracts", c.name, want)
+		} else if left := core.Qty(v.pool.At(r).Left); left != want {
+			t.Errorf("%s: %d contracts rest, want %d", c.name, left, want)
+		}
 	}
 }
 

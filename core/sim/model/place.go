@@ -65,9 +65,13 @@ func (v *Venue) replace(c *core.ReplaceOrder) core.Reject {
 		return core.UnknownOrder
 	}
 	v.users[c.User].used[c.ClientID] = true
+	p := c.PlaceOrder
+	if c.Seen != 0 && v.rules.Revision >= core.RevisionReplaceSeen {
+		p.Qty -= max(0, c.Seen-old.left)
+	}
 	cash := v.users[c.User].cash
 	v.close(old, core.Canceled, core.Replaced)
-	r := v.execute(c.PlaceOrder)
+	r := v.execute(p)
 	if r != core.OK {
 		v.orders[c.Old], v.users[c.User].cash = old, cash
 		delete(v.out.Ended, c.Old)
