@@ -219,7 +219,7 @@ func TestReplaceWithALostAnswer(t *testing.T) {
 	found := `{"orders":[{"order_id":"9","client_order_id":"1","status":"resting","filled_qty":0,"remaining_qty":5,"created_seq":"9"}],"cursor":"","as_of_seq":"12"}`
 	none := `{"fills":[],"cursor":"","as_of_seq":"12"}`
 	old := `{"order_id":"4","status":"canceled","reason":"replaced","qty":10,"filled_qty":3,"remaining_qty":0,"as_of_seq":"12"}`
-	in := schemas.ReplaceOrder{OrderID: 4, ClientOrderID: 1, Tick: schemas.Ptr(schemas.Int(5100)), Qty: 5}
+	in := schemas.ReplaceOrder{OrderID: 4, ClientOrderID: 1, Tick: schemas.Ptr(schemas.Int(5100)), Qty: schemas.Ptr(schemas.Int(5))}
 	replace := func(answers ...string) (*script, schemas.Replacement, error) {
 		s, c := scripted(t, answers, RepeatPlacements())
 		r, err := c.Replace(context.Background(), in)

@@ -193,21 +193,23 @@ func (d *DecreaseOrder) Check() *Fault {
 }
 
 // ReplaceOrder is `POST /v1/portfolio/orders/{order_id}/replace`: a limit order in the stead of a
-// resting one, in the same market, side and outcome (docs/rules/orders.md#replace).
+// resting one, in the same market, side and outcome. What is absent is that of the old order
+// (docs/rules/orders.md#replace).
 type ReplaceOrder struct {
 	OrderID       U64    `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
 	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$" nonzero:"true" missing:"client_order_id_required" fault:"client_order_id_required" doc:"Of the new order; never used before" example:"1002"`
 	Type          string `json:"type,omitzero" enum:"limit" doc:"Default limit"`
-	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" doc:"Pips; required" example:"4800"`
-	Qty           Int    `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Contracts" example:"10"`
-	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok" doc:"Default gtc"`
-	ExpiryTs      *U64   `json:"expiry_ts,omitempty" pattern:"^[0-9]+$" doc:"gtt: Unix ns; required"`
-	MaxCost       U64    `json:"max_cost,omitzero" pattern:"^[0-9]+$" doc:"Buy: most pips to spend with fees"`
-	GroupID       Int    `json:"group_id,omitzero" minimum:"0" maximum:"4294967295" doc:"Group for cancel-all"`
-	PostOnly      bool   `json:"post_only,omitzero" doc:"Cancel rather than take"`
-	ReduceOnly    bool   `json:"reduce_only,omitzero" doc:"Only close what is held"`
-	CancelOnPause bool   `json:"cancel_on_pause,omitzero" doc:"Cancel at a freeze or pause"`
-	StpMaker      bool   `json:"stp_maker,omitzero" doc:"At a self-trade cancel the resting one"`
+	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" doc:"Pips" example:"4800"`
+	Qty           *Int   `json:"qty,omitempty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Contracts; default: what remains" example:"10"`
+	KeepTotal     bool   `json:"keep_total,omitzero" doc:"qty counts what has filled"`
+	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok"`
+	ExpiryTs      *U64   `json:"expiry_ts,omitempty" pattern:"^[0-9]+$" doc:"gtt: Unix ns"`
+	MaxCost       *U64   `json:"max_cost,omitempty" pattern:"^[0-9]+$" doc:"Buy: most pips to spend with fees"`
+	GroupID       *Int   `json:"group_id,omitempty" minimum:"0" maximum:"4294967295" doc:"Group for cancel-all"`
+	PostOnly      *bool  `json:"post_only,omitempty" doc:"Cancel rather than take"`
+	ReduceOnly    *bool  `json:"reduce_only,omitempty" doc:"Only close what is held"`
+	CancelOnPause *bool  `json:"cancel_on_pause,omitempty" doc:"Cancel at a freeze or pause"`
+	StpMaker      *bool  `json:"stp_maker,omitempty" doc:"At a self-trade cancel the resting one"`
 
 	// Fault is as in PlaceOrder.
 	Fault core.Reject `json:"-"`
@@ -215,25 +217,52 @@ type ReplaceOrder struct {
 	sent string // the faulty value, as JSON text
 }
 
-// Check applies the rules that involve several fields.
-func (r *ReplaceOrder) Check() *Fault { return r.Placement().checkLimit() }
+// Check applies the rules that involve several fields and not the old order.
+func (r *ReplaceOrder) Check() *Fault {
+	if r.TIF == "" || r.TIF == "gtt" {
+		return nil
+	}
+	return r.Placement(&PlaceOrder{Tick: new(Int)}).checkLimit()
+}
 
 // setReject sets the reject that decoding found, and the value that caused it.
 func (r *ReplaceOrder) setReject(x core.Reject, sent string) { r.Fault, r.sent = x, sent }
 
-// Placement returns the new order. Market, side and outcome, those of the old order, are not set.
-func (r *ReplaceOrder) Placement() *PlaceOrder {
-	return &PlaceOrder{
-		ClientOrderID: r.ClientOrderID, Type: r.Type, Tick: r.Tick, Qty: r.Qty, TIF: r.TIF, ExpiryTs: r.ExpiryTs, MaxCost: r.MaxCost, GroupID: r.GroupID,
-		PostOnly: r.PostOnly, ReduceOnly: r.ReduceOnly, CancelOnPause: r.CancelOnPause, StpMaker: r.StpMaker, Fault: r.Fault, sent: r.sent,
+// Placement returns the new order that replaces old. Of the members of old it uses those that a limit order
+// has; its quantity is that of a request without one.
+func (r *ReplaceOrder) Placement(old *PlaceOrder) *PlaceOrder {
+	p := *old
+	p.ClientOrderID, p.Type, p.Fault, p.sent = r.ClientOrderID, r.Type, r.Fault, r.sent
+	set(&p.Qty, r.Qty)
+	set(&p.MaxCost, r.MaxCost)
+	set(&p.GroupID, r.GroupID)
+	if r.Tick != nil {
+		p.Tick = r.Tick
 	}
+	if r.ExpiryTs != nil {
+		p.ExpiryTs = r.ExpiryTs
+	}
+	switch r.TIF {
+	case "":
+	case "gtt":
+		p.TIF = r.TIF
+	case "ioc", "fok":
+		p.TIF, p.ExpiryTs, p.PostOnly = r.TIF, r.ExpiryTs, false
+	default:
+		p.TIF, p.ExpiryTs = r.TIF, r.ExpiryTs
+	}
+	set(&p.PostOnly, r.PostOnly)
+	set(&p.ReduceOnly, r.ReduceOnly)
+	set(&p.CancelOnPause, r.CancelOnPause)
+	set(&p.StpMaker, r.StpMaker)
+	return &p
 }
 
-// CheckSide applies the rule about the side, which the old order has.
-func (r *ReplaceOrder) CheckSide(side string) *Fault {
-	p := r.Placement()
-	p.Side = side
-	return p.checkSell()
+// set sets a member that is not absent.
+func set[T any](to, v *T) {
+	if v != nil {
+		*to = *v
+	}
 }
 
 // ListOrders is the query of `GET /v1/portfolio/orders`.

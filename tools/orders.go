@@ -43,7 +43,7 @@ var ReplaceOrder = &Op[schemas.ReplaceOrder, schemas.Replacement]{
 	Spec: Spec{
 		Name: "replace_order", Title: "Replace an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/replace", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, SuccessStatus: 201,
 		Errors: append([]string{"unknown_order"}, placeErrors...), Destructive: true, Idempotent: true,
-		Doc: "Move a resting order to another price or more contracts at once. If rejected, it stays. For fewer, decrease_order.",
+		Doc: "Move an order to another price or more contracts. What is absent stays; if rejected, all. For fewer, decrease_order.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ReplaceOrder) (out schemas.Replacement, err error) {
 		p, r, err := v.replaceOrder(ctx, &caller, in)
@@ -71,15 +71,16 @@ func (v *Venue) replaceOrder(ctx context.Context, caller *Caller, in *schemas.Re
 		return nil, r, core.UnknownOrder // every order that it has placed was rejected
 	}
 	for i := range 2 {
-		p = v.Placement(*caller, in)
+		var seen core.Qty
+		p, seen = v.placement(caller.User, in)
 		known := p.MarketID != 0
 		if i == 1 && !known {
 			break
 		}
-		if f := in.CheckSide(p.Side); f != nil {
+		if f := p.Check(); known && f != nil {
 			return p, r, f
 		}
-		r, err = v.Engine.Submit(ctx, caller.marked(&core.ReplaceOrder{PlaceOrder: *placeCommand(*caller, p), Old: core.OrderID(in.OrderID)}, i))
+		r, err = v.Engine.Submit(ctx, caller.marked(&core.ReplaceOrder{PlaceOrder: *placeCommand(*caller, p), Old: core.OrderID(in.OrderID), Seen: seen}, i))
 		if err != nil || known || r.Reject != core.UnknownOrder {
 			break
 		}
@@ -87,16 +88,41 @@ func (v *Venue) replaceOrder(ctx context.Context, caller *Caller, in *schemas.Re
 	return p, r, err
 }
 
-// Placement returns the new order of a replace, with the market, side and outcome of the old one. If
-// the caller has no such order, the market is 0, and the core finds no order to replace.
+// Placement returns the new order of a replace, with what is absent in it taken from the old one. If the
+// caller has no such order, the market is 0, and the core finds no order to replace.
 func (v *Venue) Placement(caller Caller, in *schemas.ReplaceOrder) *schemas.PlaceOrder {
-	p := in.Placement()
-	v.Engine.Read(func(_ *venue.Venue, w *view.View) {
-		if o := w.Order(caller.User, core.OrderID(in.OrderID)); o != nil && o.ID != 0 {
-			p.MarketID, p.Generation, p.Side, p.Outcome = schemas.Int(o.Market), schemas.Int(o.Generation), o.Side.String(), o.Outcome.String()
-		}
-	})
+	p, _ := v.placement(caller.User, in)
 	return p
+}
+
+// placement is Placement with what remains of the old order, if the quantity of the new one counts on it:
+// what fills until the replace is sequenced comes off the new one (core.ReplaceOrder).
+func (v *Venue) placement(u core.UserID, in *schemas.ReplaceOrder) (p *schemas.PlaceOrder, seen core.Qty) {
+	var old schemas.PlaceOrder
+	var filled core.Qty
+	v.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		o := w.Order(u, core.OrderID(in.OrderID))
+		if o == nil || o.ID == 0 {
+			return
+		}
+		old = schemas.PlaceOrder{
+			MarketID: schemas.Int(o.Market), Generation: schemas.Int(o.Generation), Side: o.Side.String(), Outcome: o.Outcome.String(),
+			Tick: schemas.Ptr(schemas.Int(o.Tick)), Qty: schemas.Int(o.Left), TIF: o.TIF.String(), MaxCost: schemas.U64(o.MaxCost), GroupID: schemas.Int(o.Group),
+			PostOnly: o.Flags.Has(core.PostOnly), ReduceOnly: o.Flags.Has(core.ReduceOnly), CancelOnPause: o.Flags.Has(core.CancelOnPause), StpMaker: o.Flags.Has(core.StpMaker),
+		}
+		if o.TIF == core.GTT {
+			old.ExpiryTs = schemas.Ptr(schemas.U64(o.Expiry))
+		}
+		filled = o.Filled
+	})
+	p = in.Placement(&old)
+	if in.KeepTotal && in.Qty != nil {
+		p.Qty -= schemas.Int(filled)
+	}
+	if in.KeepTotal || in.Qty == nil {
+		seen = core.Qty(old.Qty)
+	}
+	return p, seen
 }
 
 var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
@@ -507,10 +533,11 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 	}
 	id := core.OrderID(r.Stamp.Seq)
 	out := schemas.Outcome{OrderID: schemas.U64(id), ClientOrderID: in.ClientOrderID, Seq: schemas.U64(r.Stamp.Seq), Fills: []schemas.OutcomeFill{}}
-	left, level := core.Qty(in.Qty), core.Qty(0)
+	var left, level core.Qty
 	for _, e := range r.Events {
 		switch e := e.(type) {
 		case *core.OrderPlaced:
+			left = e.Place.Qty
 			if e.Tick != e.Place.Tick {
 				out.WorstTick = int64(e.Tick)
 			}

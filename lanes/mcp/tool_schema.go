@@ -96,7 +96,7 @@ func inputSchema(f *tools.Spec, in reflect.Type) *schema {
 		x := typeSchema(m.Type, true)
 		switch {
 		case f.Name == tools.PreviewOrder.Name: // place_order says the rest
-		case f.Name == tools.ReplaceOrder.Name && m.Optional && m.Name != "tick", f.Name == tools.ReplaceOrder.Name && m.Name == "qty":
+		case f.Name == tools.ReplaceOrder.Name && m.Optional && m.Name != "keep_total":
 		case m.Name == "limit", m.Name == "cursor", m.Name == "min_seq", m.Name == "step_secs", m.Name == "from_ts", m.Name == "to_ts":
 		default:
 			x.constrain(m)

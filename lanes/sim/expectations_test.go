@@ -293,17 +293,38 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 }
 
 // replacement returns c as the lanes send it to the log: a limit order with the market, side, outcome
-// and generation of the order that it replaces, which are zero if the account has no such order. It
-// returns nil if that order could still be placed, after seq.
-func (l *expectations) replacement(c *core.ReplaceOrder, seq uint64) *core.ReplaceOrder {
+// and generation of the order that it replaces, and with its value of each member that is absent. They are
+// zero if the account has no such order. It returns nil if that order could still be placed, after seq.
+func (l *expectations) replacement(c *core.ReplaceOrder, absent map[string]bool, seq uint64) *core.ReplaceOrder {
 	if uint64(c.Old) > seq {
 		return nil
 	}
 	out := *c
-	out.Market, out.Side, out.Outcome, out.Generation = 0, 0, 0, 0
+	var old core.PlaceOrder
 	for _, r := range l.accounts[c.User].rows {
 		if r.id == c.Old && r.id != 0 && !r.evicted {
-			out.Market, out.Side, out.Outcome, out.Generation = r.Market, r.Side, r.Outcome, r.generation
+			old = r.PlaceOrder
+			old.Generation = r.generation
+		}
+	}
+	out.Market, out.Side, out.Outcome, out.Generation, out.Seen = old.Market, old.Side, old.Outcome, old.Generation, 0
+	if absent["tick"] {
+		out.Tick = old.Tick
+	}
+	if absent["tif"] {
+		out.TIF, out.Expiry = old.TIF, old.Expiry
+	}
+	if absent["max_cost"] {
+		out.MaxCost = old.MaxCost
+	}
+	if absent["group_id"] {
+		out.Group = old.Group
+	}
+	for i, name := range flagNames {
+		if on := core.Flags(1 << i); absent[name] {
+			if out.Flags = out.Flags&^on | old.Flags&on; on == core.PostOnly && !out.TIF.Rests() {
+				out.Flags &^= on
+			}
 		}
 	}
 	if out.Type, out.Unpriced = core.Limit, false; out.Side == core.Sell {

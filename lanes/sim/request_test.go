@@ -94,13 +94,27 @@ func (d *simGate) NewRequest(cmds []core.Command) deep.Request {
 	case *core.CreateAgent, *core.Transfer, *core.SetMandate, *core.HaltAgent, *core.ResumeAgent, *core.CloseAgent:
 		return nil // the portal has these
 	}
+	absent := map[string]bool{} // members of a replace
 	if c, ok := cmds[0].(*core.ReplaceOrder); ok {
-		if c = d.expected.replacement(c, d.At().Seq); c == nil {
+		for _, name := range append([]string{"tick", "tif", "max_cost", "group_id"}, flagNames[:]...) {
+			absent[name] = d.Rand.IntN(2) == 0
+		}
+		if c = d.expected.replacement(c, absent, d.At().Seq); c == nil {
 			return nil
 		}
 		cmds = []core.Command{c}
 	}
-	q := d.write(d.formOf(cmds), accountOf(cmds[0]), d.Rand.IntN(3) == 0)
+	f := d.formOf(cmds)
+	if absent["tif"] {
+		absent["expiry_ts"] = true
+	}
+	for name, gone := range absent {
+		if gone {
+			delete(f.body, name)
+			delete(f.args, name)
+		}
+	}
+	q := d.write(f, accountOf(cmds[0]), d.Rand.IntN(3) == 0)
 	for _, cmd := range cmds {
 		switch c := cmd.(type) {
 		case *core.PlaceOrder:
@@ -179,6 +193,11 @@ func (d *simGate) formOf(cmds []core.Command) operation {
 		f.args = f.body
 	case *core.ReplaceOrder:
 		f.tool, f.method, f.target, f.body, f.status, f.bucket = "replace_order", "POST", orders+"/"+str(uint64(c.Old))+"/replace", d.order(&c.PlaceOrder), 201, tools.Write
+		// A member with its default says something else than an absent one.
+		f.body["tif"], f.body["max_cost"], f.body["group_id"] = c.TIF.String(), str(c.MaxCost), num(c.Group)
+		for i, name := range flagNames {
+			f.body[name] = c.Flags.Has(1 << i)
+		}
 		for _, name := range []string{"market_id", "side", "outcome", "generation"} { // those of the old order
 			delete(f.body, name)
 		}
@@ -251,6 +270,9 @@ func (d *simGate) batchOf(f operation, cmds []core.Command) operation {
 }
 
 // order returns the JSON object of a placement. It omits default values at random.
+// flagNames are the members of the flags, by bit.
+var flagNames = [...]string{"post_only", "reduce_only", "cancel_on_pause", "stp_maker"}
+
 func (d *simGate) order(c *core.PlaceOrder) object {
 	explicit := func() bool { return d.Rand.IntN(3) == 0 }
 	o := object{"market_id": num(c.Market), "side": c.Side.String(), "outcome": c.Outcome.String(), "qty": num(c.Qty)}
@@ -282,7 +304,7 @@ func (d *simGate) order(c *core.PlaceOrder) object {
 	if c.Generation != 0 {
 		o["generation"] = num(c.Generation)
 	}
-	for i, name := range []string{"post_only", "reduce_only", "cancel_on_pause", "stp_maker"} {
+	for i, name := range flagNames {
 		if on := c.Flags.Has(1 << i); on || explicit() {
 			o[name] = on
 		}
