@@ -38,7 +38,7 @@ type PriceHistory struct {
 	Feed          uint8      `json:"feed"`
 	StepSecs      int64      `json:"step_secs"`
 	Rows          []PriceRow `json:"rows" nullable:"false"`
-	VolatilityPpb string     `json:"volatility_ppb" pattern:"^[0-9]+$" doc:"Of the rows: root mean square change of close per step, in parts per billion"`
+	VolatilityPpb string     `json:"volatility_ppb" pattern:"^[0-9]+$" doc:"Of the rows, per step, in parts per billion"`
 	PageEnd
 }
 

@@ -5,7 +5,7 @@ import "duplex/core"
 // PlaceOrder is the body of `POST /v1/portfolio/orders`, an item of a batch, and the body
 // of a preview (docs/rules/orders.md#fields).
 type PlaceOrder struct {
-	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$" nonzero:"true" missing:"client_order_id_required" fault:"client_order_id_required" doc:"Digits, not 0; used once per account, for good" example:"1001"`
+	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$" nonzero:"true" missing:"client_order_id_required" fault:"client_order_id_required" doc:"Digits, not 0; used once per account" example:"1001"`
 	MarketID      Int    `json:"market_id" minimum:"0" maximum:"4294967295" doc:"Market slot" example:"1"`
 	Side          string `json:"side" enum:"buy,sell"`
 	Outcome       string `json:"outcome" enum:"yes,no"`
@@ -21,7 +21,7 @@ type PlaceOrder struct {
 	ReduceOnly    bool   `json:"reduce_only,omitzero" doc:"Only close what is held"`
 	CancelOnPause bool   `json:"cancel_on_pause,omitzero" doc:"Cancel at a freeze or pause"`
 	StpMaker      bool   `json:"stp_maker,omitzero" doc:"At a self-trade cancel the resting one"`
-	Generation    Int    `json:"generation,omitzero" minimum:"1" maximum:"4294967295" doc:"Only in this round of the slot"`
+	Generation    Int    `json:"generation,omitzero" minimum:"1" maximum:"4294967295" doc:"Round of the slot"`
 
 	// Fault is a fault that decoding found and the core records: bad_qty,
 	// bad_price_tick or client_order_id_required. The other fields are valid, and the

@@ -17,6 +17,7 @@ type Series struct {
 	Feed           uint8        `json:"feed" table:"feed" doc:"{names}"`
 	Index          U64          `json:"index" pattern:"^[0-9]+$" doc:"At 1e8"`
 	IndexDecimal   Decimal      `json:"index_decimal"`
+	Volatility     *string      `json:"volatility_per_minute" pattern:"^[0-9]+[.][0-9]{4}$" doc:"Percent; null at first"`
 	Live           *LiveRound   `json:"live" doc:"Null when no round is trading"`
 	Last           []FinalRound `json:"last" nullable:"false" doc:"Last 3 final rounds, newest first"`
 }
@@ -46,6 +47,7 @@ type FinalRound struct {
 
 // SeriesList is the response of `GET /v1/series`, by category.
 type SeriesList struct {
-	Series []Series `json:"series" nullable:"false"`
+	Series         []Series `json:"series" nullable:"false"`
+	VolatilityOver int64    `json:"volatility_window_secs"`
 	AsOf
 }

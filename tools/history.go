@@ -236,23 +236,36 @@ func ceilDiv(n, by uint64) uint64 { return n/by + min(1, n%by) }
 // billion of the earlier close, truncated (docs/rules/prices-sources.md#volatility). Without a
 // pair it is "0".
 func volatilityPpb(rows []schemas.PriceRow, step int64) string {
-	var sum, r, square, before big.Int
-	billion, pairs := big.NewInt(1_000_000_000), int64(0)
+	var all squares
 	for i := range rows[:max(0, len(rows)-1)] {
-		newer, older := &rows[i], &rows[i+1]
-		if newer.Ts-older.Ts != schemas.U64(step*core.NsPerSec) {
-			continue
+		if newer, older := &rows[i], &rows[i+1]; newer.Ts-older.Ts == schemas.U64(step*core.NsPerSec) {
+			all.add(uint64(older.Close), uint64(newer.Close))
 		}
-		before.SetUint64(uint64(older.Close))
-		r.SetUint64(uint64(newer.Close))
-		r.Mul(r.Sub(&r, &before), billion)
-		r.Quo(&r, &before)
-		sum.Add(&sum, square.Mul(&r, &r))
-		pairs++
 	}
-	if pairs == 0 {
-		return "0"
+	return all.root(1).String()
+}
+
+// squares is a sum of squares of relative changes, in parts per billion.
+type squares struct {
+	sum   big.Int
+	pairs int64
+}
+
+func (s *squares) add(older, newer uint64) {
+	var r, before big.Int
+	before.SetUint64(older)
+	r.Mul(r.Sub(r.SetUint64(newer), &before), big.NewInt(1_000_000_000))
+	r.Quo(&r, &before)
+	s.sum.Add(&s.sum, r.Mul(&r, &r))
+	s.pairs++
+}
+
+// root returns the root mean square of the changes over so many steps, rounded down.
+func (s *squares) root(steps int64) *big.Int {
+	var mean big.Int
+	if s.pairs == 0 {
+		return &mean
 	}
-	sum.Quo(&sum, big.NewInt(pairs))
-	return sum.Sqrt(&sum).String()
+	mean.Quo(mean.Mul(&s.sum, big.NewInt(steps)), big.NewInt(s.pairs))
+	return mean.Sqrt(&mean)
 }

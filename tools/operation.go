@@ -172,6 +172,7 @@ type Venue struct {
 	Virtual  VirtualTime // nil: time passes by itself
 
 	caches      responseCaches
+	volatility  minuteVolatility
 	funded      fundedAccounts
 	cursorVenue atomic.Uint64 // see CursorVenue; 0 until it is known
 }

@@ -13,10 +13,22 @@ import (
 var ListSeries = &Op[schemas.ListSeries, schemas.SeriesList]{
 	Spec: Spec{
 		Name: "list_series", Title: "List series", Method: "GET", Path: "/v1/series", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
-		Doc: "Start here: the live market of each series with strike, index, seconds to close, YES bid and ask; and the last results.",
+		Doc: "Start here: the live market of each series with strike, index, seconds to close, YES bid and ask, and last results.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.ListSeries) (out schemas.SeriesList, _ error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) { out = seriesOf(m, w, in.Category) })
+		var volatility [core.Feeds]func() *string
+		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			out = seriesOf(m, w, in.Category)
+			for _, s := range out.Series {
+				if f := core.Feed(s.Feed); volatility[f] == nil {
+					volatility[f] = v.volatility.of(m, w, f)
+				}
+			}
+		})
+		out.VolatilityOver = volatilityWindow
+		for i, s := range out.Series {
+			out.Series[i].Volatility = volatility[s.Feed]()
+		}
 		return out, nil
 	},
 }
