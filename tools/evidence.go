@@ -15,7 +15,7 @@ import (
 var GetRoundEvidence = &Op[schemas.GetEvidence, schemas.Evidence]{
 	Spec: Spec{
 		Name: "get_round_evidence", Title: "Settlement evidence", Method: "GET", Path: "/v1/rounds/{market_id}/evidence", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "history_behind", "sequencing_timeout"},
-		Doc: "Ticks and arithmetic behind a settlement. To follow prices use list_series.",
+		Doc: "Ticks and arithmetic behind a settlement.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
 		p := evidencePage{size: in.Size(), binding: v.BindCursor("evidence", caller, in)}

@@ -12,15 +12,16 @@ var CoreToolset = []string{
 	"place_order",
 	"cancel_order",
 	"cancel_all_orders",
+	"arm_deadman",
+	"redeem_pairs",
 	"list_orders",
 	"list_positions",
 	"get_pnl",
 	"wait_for_event",
 	"get_price_history",
-	"get_round_evidence",
 	"submit_forecast",
 	"get_venue",
 }
 
 // MaxCoreTools bounds the toolset core.
-const MaxCoreTools = 16
+const MaxCoreTools = 17

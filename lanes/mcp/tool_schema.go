@@ -166,7 +166,10 @@ func objectSchema(t reflect.Type, whole bool) *schema {
 			s.Required = append(s.Required, m.Name)
 		}
 	}
-	if n := len(s.Required); !whole || n > maxRequired {
+	switch n := len(s.Required); {
+	case !whole: // a row; the rows of another tool may leave out what this one has
+		s.Required = nil
+	case n > maxRequired:
 		s.MinProperties, s.Required = n, nil
 	}
 	return s
