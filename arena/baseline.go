@@ -44,7 +44,8 @@ type builtin struct {
 type liveRound struct {
 	core.Round
 	bid, ask, last core.Tick // of YES; 0: none
-	yes, no        core.Qty  // held
+	mark           core.Tick
+	yes, no        core.Qty // held
 	yesFree        core.Qty
 	noFree         core.Qty
 }
@@ -80,6 +81,7 @@ func findLive(v *venue.Venue, category uint16, u core.UserID, out *liveRound) bo
 			continue
 		}
 		*out = liveRound{Round: m.Round, last: m.LastTick}
+		out.mark, _ = v.Mark(id)
 		if bid, ok := m.Book.BestTick(true); ok {
 			out.bid = bid
 		}
@@ -149,14 +151,14 @@ func (b *builtin) tradeAtRandom() {
 	}
 }
 
-// tradeTowardsMid bids for both outcomes at the middle of the best prices: it takes the market's own
-// estimate for the value, and forecasts it.
+// tradeTowardsMid bids for both outcomes at the middle of the best prices, which it takes for the value. It
+// forecasts the mark price, the market's own estimate.
 func (b *builtin) tradeTowardsMid() {
 	r := &b.round
 	if r.bid == 0 || r.ask == 0 {
 		return
 	}
-	b.forecast((r.bid + r.ask) / 2)
+	b.forecast(r.mark)
 	if b.now/core.NsPerSec%3 != 0 {
 		return
 	}

@@ -739,14 +739,22 @@ func TestMark(t *testing.T) {
 		}
 	}
 	mark("no trade", 0, false, 500_000)
+	f.must(f.order(other, core.Buy, core.Yes, 1000, 1))
+	mark("a bid alone", 0, false, 500_000)
+	f.must(f.order(friend, core.Buy, core.No, 1000, 1))
+	mark("no trade, and a wide market", 5000, true, 500_000)
+	f.must(&core.CancelAll{User: other})
+	f.must(&core.CancelAll{User: friend})
 	f.must(f.order(other, core.Buy, core.No, 5000, 4))
 	f.must(f.order(agent, core.Buy, core.Yes, 5000, 4))
 	const cash = 500_000 - 20_250
 	mark("the last trade", 5000, true, cash+4*5000)
 	f.must(f.order(other, core.Buy, core.Yes, 6000, 1))
-	mark("one side of the book", 5000, true, cash+4*5000)
-	f.must(f.order(friend, core.Buy, core.No, 3300, 1))
-	mark("the middle", 6350, true, cash+4*6350)
+	mark("a bid above the last trade", 6000, true, cash+4*6000)
+	f.must(f.order(friend, core.Buy, core.No, 2900, 1))
+	mark("an ask of 7100, too far for the middle", 6000, true, cash+4*6000)
+	f.must(f.order(friend, core.Buy, core.No, 3000, 1))
+	mark("an ask of 7000, just near enough", 6500, true, cash+4*6500)
 	f.v.markets[1].Status, f.v.markets[1].Winner = core.Proposed, core.Yes
 	mark("proposed yes", 10_000, true, cash+40_000)
 	f.v.markets[1].Winner = core.No

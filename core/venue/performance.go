@@ -67,9 +67,14 @@ func (v *Venue) Agent(owner, u core.UserID) (core.User, bool) {
 // Performance returns an account's profit and loss (docs/rules/money.md#profit-and-loss).
 func (v *Venue) Performance(u core.UserID) ledger.Performance { return v.ledger.Performance(u) }
 
+// MarkWidth is the most between bid and ask whose middle is the mark price, in pips. Beyond it one
+// contract offered far from the market would move what everybody holds.
+const MarkWidth core.Tick = 1000
+
 // Mark returns the mark price of a slot's YES contracts (docs/rules/money.md#mark-price): of a
-// proposed round 10000 or 0 by the winner, else the middle of the best bid and ask, else the price of
-// the last trade. It returns false if the round has none of these.
+// proposed round 10000 or 0 by the winner, else the middle of a best bid and ask at most MarkWidth
+// apart, else the price of the last trade kept between bid and ask, else their middle. It returns false
+// if the round has none of these.
 func (v *Venue) Mark(id core.MarketID) (core.Tick, bool) {
 	m := v.market(id)
 	if m == nil {
@@ -83,10 +88,18 @@ func (v *Venue) Mark(id core.MarketID) (core.Tick, bool) {
 	}
 	bid, bids := m.book.BestTick(true)
 	ask, asks := m.book.BestTick(false)
-	if bids && asks {
+	last := m.lastTick
+	switch {
+	case bids && asks && (ask-bid <= MarkWidth || last == 0):
 		return (bid + ask) / 2, true
+	case last == 0:
+		return 0, false
+	case bids && last < bid:
+		return bid, true
+	case asks && last > ask:
+		return ask, true
 	}
-	return m.lastTick, m.lastTick != 0
+	return last, true
 }
 
 // Equity returns what an account is worth, in pips: its cash, what its orders reserve, and its

@@ -118,12 +118,18 @@ func (v *Venue) mark(l contract) (int64, bool) {
 		yes = 10000
 	case m.Status == core.Proposed:
 		yes = 0
-	case len(bids) > 0 && len(asks) > 0:
+	case len(bids) > 0 && len(asks) > 0 && (asks[0].tickYes() <= bids[0].tickYes()+1000 || m.lastTick == 0):
 		yes = (bids[0].tickYes() + asks[0].tickYes()) / 2
-	case m.lastTick != 0:
-		yes = m.lastTick
-	default:
+	case m.lastTick == 0:
 		return 0, false
+	default:
+		yes = m.lastTick
+		if len(asks) > 0 {
+			yes = min(yes, asks[0].tickYes())
+		}
+		if len(bids) > 0 {
+			yes = max(yes, bids[0].tickYes())
+		}
 	}
 	if l.outcome == core.No {
 		yes = 10000 - yes
