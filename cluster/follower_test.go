@@ -635,7 +635,7 @@ func TestSlowFollowerIsCut(t *testing.T) {
 	}
 	body.Close()
 
-	s.port.timeout = followWrite // also for the head of the stream
+	s.port.timeout = 2 * time.Second // also for the head of the stream
 	if body, err = client.fetch(t.Context(), s.address, fmt.Sprintf("/v1/log?from=%d", s.archive.Head()+1)); err != nil {
 		t.Fatal(err)
 	}
