@@ -346,33 +346,20 @@ func TestStartingMemberHoldsNoCompactionUp(t *testing.T) {
 	read(t, logs[2], 1, 50)
 }
 
-// TestOpenLogEndsWithItsContext checks that a start which waits for a majority can be stopped.
-func TestOpenLogEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	r := newTrial(t, 3)
-	r.stop(1)
-	r.stop(2)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if l, err := r.clusters[0].OpenLog(ctx, journal.Options{}); !errors.Is(err, context.DeadlineExceeded) {
-		if err == nil {
-			l.Close()
-		}
-		t.Error(err)
-	}
-}
-
-// TestClocks checks that each member compares its clock with the median.
-func TestClocks(t *testing.T) {
+// TestRunningMembers checks that each member compares its clock with the median; that a member which begins to follow
+// the configuration takes a change that another one made since it read it last, and never an older one; and that a
+// start which waits for a majority can be stopped.
+func TestRunningMembers(t *testing.T) {
 	t.Parallel()
 	r := newTrial(t, 3)
 	ahead := []time.Duration{0, 0, 10 * time.Second}
+	var logs []*Log
 	for i := range 3 {
 		l, err := r.clusters[i].OpenLog(t.Context(), journal.Options{Now: func() int64 { return time.Now().Add(ahead[i]).UnixNano() }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
+		logs = append(logs, l)
 	}
 	for i, c := range r.clusters {
 		var m engine.Members // as of one moment: a machine that is held up changes the leader
@@ -382,19 +369,13 @@ func TestClocks(t *testing.T) {
 			return len(m.Up) == 3 && m.Leader != 0
 		})
 		if off := m.Clock.Offset - ahead[i]; off.Abs() > 4*time.Second || m.Clock.Measured.IsZero() {
-			t.Errorf("member %d: %v ahead", i, m.Clock.Offset)
+			t.Errorf("member %d: its clock is %v ahead, measured at %v; want %v", i, m.Clock.Offset, m.Clock.Measured, ahead[i])
 		}
 		if len(m.Voters) != 3 || m.Contact.IsZero() {
-			t.Errorf("%+v", m)
+			t.Errorf("member %d: %+v, want three voters and a contact", i, m)
 		}
 	}
-}
 
-// TestMissedChangeOfTheConfiguration checks that a member which begins to follow the configuration
-// takes a change that another one made since it read it last, and that an older one is never taken back.
-func TestMissedChangeOfTheConfiguration(t *testing.T) {
-	t.Parallel()
-	r := newTrial(t, 3)
 	c := r.clusters[0]
 	missed := *c.config.Load()
 	missed.revision = 1
@@ -406,5 +387,19 @@ func TestMissedChangeOfTheConfiguration(t *testing.T) {
 	now := c.config.Load()
 	if c.storeConfig(&missed); c.config.Load() != now {
 		t.Error("an older configuration has replaced a newer one")
+	}
+
+	for _, l := range logs {
+		l.Close()
+	}
+	r.stop(1)
+	r.stop(2)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if l, err := c.OpenLog(ctx, journal.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		if err == nil {
+			l.Close()
+		}
+		t.Errorf("OpenLog without a majority: %v, want DeadlineExceeded", err)
 	}
 }
