@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -140,13 +139,6 @@ func TestClusterSharedDatabase(t *testing.T) {
 		}
 	}
 	r.finish()
-}
-
-// terminate ends a member as an operator does.
-func (c *clusterTrial) terminate(i int) {
-	c.Helper()
-	c.signal(i, syscall.SIGTERM)
-	c.waitStopped(i)
 }
 
 // listsOfAnAccount are the lists that the mirror continues, and the names of their rows.

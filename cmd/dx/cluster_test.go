@@ -396,6 +396,13 @@ func (c *clusterTrial) tryAt(i int, args ...string) (string, error) {
 	return string(out), err
 }
 
+// terminate ends a member as an operator does.
+func (c *clusterTrial) terminate(i int) {
+	c.Helper()
+	c.signal(i, syscall.SIGTERM)
+	c.waitStopped(i)
+}
+
 // waitStopped waits until a member that got SIGTERM has ended, which must be with 0.
 func (c *clusterTrial) waitStopped(i int) {
 	c.Helper()
