@@ -201,6 +201,7 @@ func TestFatalErrorIsLogged(t *testing.T) {
 //
 //	go test ./cluster -run FlippedDatabase -damages 1000 -v
 func TestFlippedDatabase(t *testing.T) {
+	t.Parallel()
 	o, want := stoppedMember(t)
 	head, id := uint64(len(want)), o.identity.ClusterID
 	c, err := copyEtcd(o)

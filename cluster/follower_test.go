@@ -116,6 +116,16 @@ func (s *source) copyOf() *source {
 	return out
 }
 
+// copied returns the folder of a follower that has copied the source, and has stopped.
+func (s *source) copied() (dir string) {
+	s.Helper()
+	dir = s.TempDir()
+	f := openFollower(s, dir, s.address)
+	f.has(s, s)
+	f.close()
+	return dir
+}
+
 // trimmed starts a source whose archive begins after what this one has, with a snapshot of that.
 func (s *source) trimmed() *source {
 	s.Helper()
@@ -238,13 +248,11 @@ func TestFollowerCopies(t *testing.T) {
 // source is there, and knows nothing about the present.
 func TestFollowerBeginsWithoutOthers(t *testing.T) {
 	t.Parallel()
-	s, dir := newSource(t, journal.Position{}), t.TempDir()
+	s := newSource(t, journal.Position{})
 	s.write(10, "x")
-	f := openFollower(t, dir, s.address)
-	f.has(t, s)
-	f.close()
+	dir := s.copied()
 	s.stop()
-	f = openFollower(t, dir, s.address)
+	f := openFollower(t, dir, s.address)
 	if _, _, never := f.Lag(); !never || f.l.Head() != 10 || !f.Members().Contact.IsZero() {
 		t.Errorf("it has %d groups and contact %v", f.l.Head(), f.Members().Contact)
 	}
@@ -391,29 +399,17 @@ func changeOfSource(t *testing.T, harm func(*source, *proxy)) time.Duration {
 // not continue its own, neither groups nor beats, and does not lose what it has.
 func TestFollowerRejectsAnotherChain(t *testing.T) {
 	t.Parallel()
-	for name, other := range map[string]func(t *testing.T) *source{
-		"a different last group": func(t *testing.T) *source {
-			s := newSource(t, journal.Position{})
-			s.write(19, "x")
-			s.write(30, "other")
-			return s
-		},
-		"the last group changed alone": func(t *testing.T) *source {
-			s := newSource(t, journal.Position{})
-			s.write(19, "x")
-			s.write(1, "other")
-			return s
-		},
-		"shorter": func(t *testing.T) *source {
-			s := newSource(t, journal.Position{})
-			s.write(5, "x")
-			return s
-		},
+	for name, groups := range map[string]struct{ same, other int }{
+		"a different last group":       {19, 30},
+		"the last group changed alone": {19, 1},
+		"shorter":                      {5, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, b := newSource(t, journal.Position{}), other(t)
+			a, b := newSource(t, journal.Position{}), newSource(t, journal.Position{})
 			a.write(20, "x")
+			b.write(groups.same, "x")
+			b.write(groups.other, "other")
 			o, log := options(t.TempDir(), a.address, b.address)
 			o.noBeat = time.Hour // it does not leave a before it has its groups
 			f := openFollowerWith(t, o, log)
@@ -437,11 +433,9 @@ func TestFollowerRejectsAnotherChain(t *testing.T) {
 // TestFollowerOfAnotherVenue checks what a follower refuses at its start.
 func TestFollowerOfAnotherVenue(t *testing.T) {
 	t.Parallel()
-	s, dir := newSource(t, journal.Position{}), t.TempDir()
+	s := newSource(t, journal.Position{})
 	s.write(3, "x")
-	f := openFollower(t, dir, s.address)
-	f.has(t, s)
-	f.close()
+	dir := s.copied()
 	for name, test := range map[string]struct {
 		change func(*FollowerOptions)
 		status func(*Status)
@@ -486,7 +480,7 @@ func TestFollowerOfAnotherVenue(t *testing.T) {
 	later.status.MasterKey = fingerprint(next, venueA)
 	o, log := options(dir, s.address, later.address)
 	o.MasterKeys = [][]byte{next, masterKey}
-	f = openFollowerWith(t, o, log)
+	f := openFollowerWith(t, o, log)
 	s.stop() // the cluster replaces its master key while the follower runs
 	await(t, "the follower stores the new one", func() bool {
 		id, err := readIdentity(dir)
@@ -525,29 +519,22 @@ func (s *source) singleMachine() string {
 // log's mark.
 func TestMarkWithoutALog(t *testing.T) {
 	t.Parallel()
-	s, dir := newSource(t, journal.Position{}), t.TempDir()
+	s := newSource(t, journal.Position{})
 	s.write(30, "x")
-	f := openFollower(t, dir, s.address)
-	f.has(t, s)
-	f.close()
-	if err := os.RemoveAll(filepath.Join(f.archive, "log")); err != nil {
+	dir := s.copied()
+	if err := os.RemoveAll(filepath.Join(dir, "journal", "log")); err != nil {
 		t.Fatal(err)
 	}
-	f = openFollower(t, dir, s.address)
-	f.has(t, s)
+	openFollower(t, dir, s.address).has(t, s)
 }
 
 // TestFollowerBeginsAgain checks that a follower that was away for longer than the archives last gets
 // a new snapshot.
 func TestFollowerBeginsAgain(t *testing.T) {
 	t.Parallel()
-	s, dir, other := newSource(t, journal.Position{}), t.TempDir(), t.TempDir()
+	s := newSource(t, journal.Position{})
 	s.write(30, "x")
-	for _, dir := range []string{dir, other} {
-		f := openFollower(t, dir, s.address)
-		f.has(t, s)
-		f.close()
-	}
+	dir, other := s.copied(), s.copied()
 	s.write(70, "x")
 	later := s.trimmed()
 	later.write(5, "y")
@@ -635,7 +622,7 @@ func TestSlowFollowerIsCut(t *testing.T) {
 	}
 	body.Close()
 
-	s.port.timeout = followWrite // also for the head of the stream
+	s.port.timeout = 2 * time.Second // also for the head of the stream
 	if body, err = client.fetch(t.Context(), s.address, fmt.Sprintf("/v1/log?from=%d", s.archive.Head()+1)); err != nil {
 		t.Fatal(err)
 	}

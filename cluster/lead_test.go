@@ -83,6 +83,7 @@ func (r *trial) hear(ok func(heard) bool) {
 // TestLeaderWithABadDiskLeavesTheLead checks that a leader with a full or a slow disk gives the lead to
 // the one member that has neither, and that it keeps it if there is none.
 func TestLeaderWithABadDiskLeavesTheLead(t *testing.T) {
+	t.Parallel()
 	r := prepareTrial(t, 3)
 	var slow [3]atomic.Bool
 	for i := range slow {
@@ -138,8 +139,10 @@ func TestLeaderWithABadDiskLeavesTheLead(t *testing.T) {
 	}
 }
 
-// TestMetrics checks that every metric of a member and of its ports can be read, and none twice.
+// TestMetrics checks that every metric of a member and of its ports can be read, and none twice, and that etcd's
+// histogram of syncs is where it is looked for, with the limit of slow ones.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	r := newTrial(t, 1)
 	l := r.open(0)
 	defer l.Close()
@@ -157,22 +160,14 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	if _, ok := got["duplex_cluster_archive_number"]; !ok || got["duplex_cluster_etcd_db_bytes"] <= 0 {
-		t.Error(got)
+		t.Errorf("the gauges are %v, want the archive's number and etcd's size", got)
 	}
-}
-
-// TestWALSyncs checks that etcd's histogram is where it is looked for, with the limit of slow syncs.
-func TestWALSyncs(t *testing.T) {
-	r := newTrial(t, 1)
-	l := r.open(0)
-	defer l.Close()
-	fill(t, l, 1, 1, 5)
 	s, err := ReadWALSyncs()
 	if err != nil || s.Count == 0 || s.Sum <= 0 {
-		t.Errorf("%+v %v", s, err)
+		t.Errorf("etcd's syncs: %+v %v, want some", s, err)
 	}
 	if _, ok := s.AtMost[slowSync]; !ok {
-		t.Errorf("no limit of %v s: %v", slowSync, s.AtMost)
+		t.Errorf("etcd's syncs have no limit of %v s: %v", slowSync, s.AtMost)
 	}
 }
 

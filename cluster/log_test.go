@@ -270,8 +270,8 @@ func TestCatchUpThatCannotSucceed(t *testing.T) {
 	}
 }
 
-// TestMoveLeaderRefused checks that the lead cannot be moved to a name that is none, or is not up, and not
-// by name while a running voter lags; a leader that stops gives it away all the same.
+// TestMoveLeaderRefused checks that the lead cannot be moved to a name that is none, or is not up. While a running
+// voter lags, it cannot be moved by name and no member is added; a leader that stops gives the lead away all the same.
 func TestMoveLeaderRefused(t *testing.T) {
 	t.Parallel()
 	r := newTrial(t, 3)
@@ -291,13 +291,18 @@ func TestMoveLeaderRefused(t *testing.T) {
 	defer l.Close()
 	fill(t, l, c.node, 1<<32, lagMax+1)
 	await(t, "every group is here", func() bool { return l.archive.Head() > lagMax })
-	await(t, "the lead cannot go to one that lags", func() bool { // refused for another reason while it is not heard
-		err := c.MoveLeader(t.Context(), r.options[other].Name)
-		if err == nil {
-			t.Fatal("the lead goes to one that lags")
-		}
-		return errors.Is(err, engine.ErrRefused) && strings.Contains(err.Error(), "groups behind")
-	})
+	for what, change := range map[string]func() error{
+		"the lead goes to one that lags":    func() error { return c.MoveLeader(t.Context(), r.options[other].Name) },
+		"one is added beside one that lags": func() error { return c.add(t.Context(), Address{Name: "d", Peer: newHost() + ":7000"}) },
+	} {
+		await(t, "it is refused that "+what, func() bool { // for another reason while it is not heard
+			err := change()
+			if err == nil {
+				t.Fatal(what)
+			}
+			return errors.Is(err, engine.ErrRefused) && strings.Contains(err.Error(), "groups behind")
+		})
+	}
 	await(t, "the lead moves", func() bool { return c.MoveLeader(t.Context(), "") == nil })
 }
 

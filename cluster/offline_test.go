@@ -22,6 +22,7 @@ var damages = flag.Int("damages", 3, "damaged databases of etcd in TestRecoverOf
 //
 //	go test ./cluster -run RecoverOfADamagedDatabase -damages 1000 -v
 func TestRecoverOfADamagedDatabase(t *testing.T) {
+	t.Parallel()
 	o, want := stoppedMember(t)
 	head := uint64(len(want))
 	unreadable := 0

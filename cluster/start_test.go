@@ -56,109 +56,139 @@ func (r *trial) waitingStart(o Options) <-chan error {
 	return ended
 }
 
-// TestMemberThatLostItsDataDoesNotVote checks that a member that has lost etcd's data does not start,
-// by what it has itself: after a restart of all it could elect one that lacks what it had confirmed.
-func TestMemberThatLostItsDataDoesNotVote(t *testing.T) {
-	t.Parallel()
-	r := prepareTrial(t, 3)
-	dir := filepath.Join(r.dir, strings.Repeat("long", 30), "c") // too long for a socket
-	r.options[2].Dir = dir
-	r.startAll()
-	r.stop(2)
-	if err := os.Rename(filepath.Join(dir, "etcd"), filepath.Join(dir, "lost")); err != nil {
-		t.Fatal(err)
-	}
-	for name, change := range map[string]func(*Options){
-		"as before":          func(*Options) {},
-		"with --join":        func(o *Options) { o.Join = true },
-		"with an empty wal/": func(o *Options) { os.MkdirAll(filepath.Join(dir, "etcd", "member", "wal"), 0o700) },
-	} {
-		o := r.options[2]
-		change(&o)
-		err := r.refusedStart(o)
-		if damage := (*journal.Damage)(nil); !errors.As(err, &damage) || !errors.Is(err, errForgotten) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	for i := range 2 {
-		if wal, err := filepath.Glob(filepath.Join(dir, "etcd", "member", "wal", "*.wal")); err != nil || len(wal) != 0 {
-			t.Fatalf("%d: etcd has started: %v %v", i, wal, err)
-		}
-	}
+// refusal is a start of the third member that must fail.
+type refusal struct {
+	name   string
+	change func(o *Options) // of its options or its data; nil: none
+	want   func(err error) bool
+}
 
-	// Without CLUSTER the other members know that it has taken part.
-	if err := os.RemoveAll(r.options[2].Dir); err != nil {
-		t.Fatal(err)
+// forgotten is the damage of a member that has lost etcd's data, by what it has itself.
+func forgotten(err error) bool {
+	damage := (*journal.Damage)(nil)
+	return errors.As(err, &damage) && errors.Is(err, errForgotten)
+}
+
+// dataLost is the refusal of a member that the others know to have taken part.
+func dataLost(err error) bool {
+	wrong := (*OptionError)(nil)
+	return errors.As(err, &wrong) && wrong.Option == "data"
+}
+
+// differs is the refusal of a member over a setting.
+func differs(text string) func(error) bool {
+	return func(err error) bool {
+		wrong := (*SettingError)(nil)
+		return errors.As(err, &wrong) && strings.Contains(err.Error(), text)
 	}
-	for name, join := range map[string]bool{"with --join": true, "without": false} {
+}
+
+// refuse checks that the third member does not start, and that its etcd does not either if it has no data.
+func (r *trial) refuse(when string, list ...refusal) {
+	r.Helper()
+	_, err := os.Stat(r.options[2].etcdMember())
+	empty := errors.Is(err, os.ErrNotExist)
+	for _, x := range list {
 		o := r.options[2]
-		o.Join = join
-		err := r.refusedStart(o)
-		if wrong := (*OptionError)(nil); !errors.As(err, &wrong) || wrong.Option != "data" {
-			t.Errorf("%s: %v", name, err)
+		o.Members = slices.Clone(o.Members)
+		if x.change != nil {
+			x.change(&o)
 		}
-		if err := os.RemoveAll(r.options[2].Dir); err != nil {
-			t.Fatal(err)
+		if err := r.refusedStart(o); !x.want(err) {
+			r.Errorf("%s, a start %s: %v", when, x.name, err)
+		}
+		if empty {
+			r.noEtcd(when + ", a start " + x.name)
 		}
 	}
 }
 
-// TestMemberThatLostEverythingWaits checks that a member whose whole folder is gone, and that reaches
-// nobody, does not start etcd; that it is refused when another member answers; and that the others, which
-// come back later, form a majority without it.
-func TestMemberThatLostEverythingWaits(t *testing.T) {
-	t.Parallel()
-	r := newTrial(t, 3)
-	r.closeAll()
-	if err := os.RemoveAll(r.options[2].Dir); err != nil {
-		t.Fatal(err)
-	}
-	ended := r.waitingStart(r.options[2])
-	for i := range 2 {
-		if _, err := os.Stat(filepath.Join(r.options[2].Dir, "etcd", "member")); !errors.Is(err, os.ErrNotExist) {
-			t.Fatalf("%d: etcd has started: %v", i, err)
-		}
-	}
-	r.startFirst(2)
-	if err, wrong := <-ended, (*OptionError)(nil); !errors.As(err, &wrong) || wrong.Option != "data" {
-		t.Error(err)
+// etcdMember is the folder of etcd's data.
+func (o *Options) etcdMember() string { return filepath.Join(o.Dir, "etcd", "member") }
+
+// noEtcd checks that the third member's etcd has written nothing.
+func (r *trial) noEtcd(when string) {
+	r.Helper()
+	if found, err := filepath.Glob(filepath.Join(r.options[2].etcdMember(), "*", "*")); err != nil || len(found) != 0 {
+		r.Fatalf("%s: etcd has started: %v %v", when, found, err)
 	}
 }
 
-// TestOtherMasterKeyNeverStartsEtcd checks that a member which has no data and another master key than
-// the majority, or another list of members, is refused before it starts etcd, beside members that form
-// the cluster and beside members that run; and that one with the old key too is not.
-func TestOtherMasterKeyNeverStartsEtcd(t *testing.T) {
+// remove removes a file or folder of the third member.
+func (r *trial) remove(name string) {
+	r.Helper()
+	if err := os.RemoveAll(filepath.Join(r.options[2].Dir, name)); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// TestRefusedStarts checks which starts of a member fail. Without data, one with another master key or another list
+// than the majority does not start etcd, beside members that form the cluster and beside members that run; one with
+// the old key too does. With data, one whose settings differ does not join. A member that has lost etcd's data does
+// not vote: after a restart of all it could elect one that lacks what it had confirmed.
+func TestRefusedStarts(t *testing.T) {
 	t.Parallel()
 	r := prepareTrial(t, 3)
+	for i := range r.options {
+		r.options[i].Election = 500 * time.Millisecond // who leads is of no interest here
+	}
+	third := &r.options[2]
+	third.Dir = filepath.Join(r.dir, strings.Repeat("long", 30), "c") // too long for a socket
 	another := []byte("another")
-	wrong := r.options[2]
-	wrong.MasterKeys = [][]byte{another}
-	started := func(o *Options) bool {
-		_, err := os.Stat(filepath.Join(o.Dir, "etcd"))
-		return !errors.Is(err, os.ErrNotExist)
-	}
-	check := func(when string, err error) {
-		t.Helper()
-		if differs := (*SettingError)(nil); !errors.As(err, &differs) {
-			t.Errorf("%s: %v", when, err)
-		}
-		if started(&wrong) {
-			t.Errorf("%s: etcd has started", when)
-		}
-	}
+	otherKey := func(o *Options) { o.MasterKeys = [][]byte{another} }
+	otherEnvironment := func(o *Options) { o.Settings = map[string]string{"environment": "live"} }
+	join := func(o *Options) { o.Join = true }
+
+	wrong := *third
+	otherKey(&wrong)
 	ended := r.waitingStart(wrong)
 	r.startFirst(2)
-	check("while the others form the cluster", <-ended)
-	check("beside members that run", r.refusedStart(wrong))
-	wrong.MasterKeys, wrong.Join = [][]byte{another}, true
-	check("with --join", r.refusedStart(wrong))
-	wrong = r.options[2]
-	wrong.Members = slices.Clone(wrong.Members)
-	wrong.Members[1].Peer = newHost() + ":7000"
-	check("with another list", r.refusedStart(wrong))
-	r.options[2].MasterKeys = [][]byte{another, masterKey}
+	if err := <-ended; !differs("the master key")(err) {
+		t.Errorf("with another master key, while the others form the cluster: %v", err)
+	}
+	r.noEtcd("while the others form the cluster")
+	r.refuse("beside members that run",
+		refusal{"with another master key", otherKey, differs("the master key")},
+		refusal{"with another master key and --join", func(o *Options) { otherKey(o); join(o) }, differs("the master key")},
+		refusal{"with another list", func(o *Options) { o.Members[1].Peer = newHost() + ":7000" }, differs("")},
+	)
+	third.MasterKeys = [][]byte{another, masterKey}
 	r.startAll()
+	r.stop(2)
+	third.MasterKeys = [][]byte{masterKey}
+	r.refuse("with its data",
+		refusal{"in another environment", otherEnvironment, differs("environment is live")},
+		refusal{"with another master key", otherKey, differs("the master key")},
+		refusal{"with another name", func(o *Options) { o.Name = "b" }, differs("--node")},
+	)
+	other := slices.Clone(third.Members)
+	other[0].Peer = "127.0.0.1:1"
+	if _, err := r.clusters[0].config.Load().checkMembers(other); err == nil {
+		t.Error("another address of a member is accepted")
+	}
+	r.closeAll()
+	r.refuse("with its data, while nobody else runs", refusal{"in another environment", otherEnvironment, differs("environment is live")}) // it does not wait for the others
+
+	r.startFirst(2)
+	r.remove("etcd")
+	r.refuse("without etcd's data",
+		refusal{"as before", nil, forgotten},
+		refusal{"with --join", join, forgotten},
+		refusal{"with an empty WAL", func(o *Options) { os.MkdirAll(filepath.Join(o.etcdMember(), "wal"), 0o700) }, forgotten},
+	)
+	for _, x := range []refusal{{"as before", nil, dataLost}, {"with --join", join, dataLost}} {
+		r.remove("")
+		r.refuse("without its folder", x)
+	}
+	// Whom it reaches nobody tells it that it has taken part. The others come back later, and form a majority.
+	r.closeAll()
+	r.remove("")
+	ended = r.waitingStart(*third)
+	r.noEtcd("without its folder, while nobody else runs")
+	r.startFirst(2)
+	if err := <-ended; !dataLost(err) {
+		t.Errorf("without its folder, when the others come back: %v", err)
+	}
 }
 
 // TestOptions checks which options are refused, and that the error names them.

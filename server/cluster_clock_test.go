@@ -60,9 +60,9 @@ func TestClusterClocks(t *testing.T) {
 		}
 		for n, f := range faults {
 			member := (round + n) % 3
-			m.step(t, member, f.name, f.set)
+			m.wrong(t, member, f.name, f.set, false)
 			if f.name != "stands still" {
-				m.startWrong(t, member, f.name, f.set)
+				m.wrong(t, member, f.name+" at the start", f.set, true)
 			}
 		}
 	}
@@ -160,41 +160,34 @@ func (m *clockMembers) check(t *testing.T, wrong int, fault string) {
 	}
 }
 
-// step sets the clock of a running member wrong, and right again.
-func (m *clockMembers) step(t *testing.T, i int, fault string, set func(*skewedClock)) {
+// set changes the clock of a member, while it runs or between a stop and a start.
+func (m *clockMembers) set(t *testing.T, i int, change func(*skewedClock), restart bool) {
 	t.Helper()
-	set(&m.clocks[i])
-	waitState(t, m.venues[i].Engine(), engine.ClockOff)
-	if _, err := m.submit(t, i); !errors.Is(err, engine.ErrShed) {
-		t.Errorf("%s: a command at the member: %v", fault, err)
+	if restart {
+		m.stop(t, i)
 	}
-	m.check(t, i, fault)
-	m.clocks[i].ahead.Store(0)
-	m.clocks[i].frozen.Store(0)
-	waitState(t, m.venues[i].Engine(), engine.Serving)
-	m.check(t, -1, fault+", and right again")
+	change(&m.clocks[i])
+	if restart {
+		m.start(t, i)
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
 }
 
-// startWrong starts a member with a wrong clock, and again with the right one.
-func (m *clockMembers) startWrong(t *testing.T, i int, fault string, set func(*skewedClock)) {
+// wrong sets the clock of a member wrong, and right again.
+func (m *clockMembers) wrong(t *testing.T, i int, fault string, change func(*skewedClock), restart bool) {
 	t.Helper()
-	m.stop(t, i)
-	set(&m.clocks[i])
-	m.start(t, i)
-	if t.Failed() {
-		t.FailNow()
-	}
+	m.set(t, i, change, restart)
 	waitState(t, m.venues[i].Engine(), engine.ClockOff)
 	if _, err := m.submit(t, i); !errors.Is(err, engine.ErrShed) {
-		t.Errorf("%s at the start: a command at the member: %v", fault, err)
+		t.Errorf("%s: a command at member %d: %v, want ErrShed", fault, i, err)
 	}
-	m.check(t, i, fault+" at the start")
-	m.stop(t, i)
-	m.clocks[i].ahead.Store(0)
-	m.start(t, i)
-	if t.Failed() {
-		t.FailNow()
-	}
+	m.check(t, i, fault)
+	m.set(t, i, func(c *skewedClock) {
+		c.ahead.Store(0)
+		c.frozen.Store(0)
+	}, restart)
 	waitState(t, m.venues[i].Engine(), engine.Serving)
-	m.check(t, -1, fault+" at the start, and right again")
+	m.check(t, -1, fault+", and right again")
 }

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"duplex/schemas"
@@ -66,61 +65,4 @@ func memberOf(s schemas.ClusterStatus, name string) schemas.ClusterMember {
 		return s.Members[i]
 	}
 	return schemas.ClusterMember{}
-}
-
-// TestClusterCommands runs the commands of the operator of a cluster while two of three members run, and
-// then with all three: status, the lead, defragmentation, and the changes that are refused, among them one
-// after which too few members would be up.
-func TestClusterCommands(t *testing.T) {
-	skipUnlessLong(t)
-	c := newClusterTrial(t, 3)
-	c.start(0)
-	c.start(1)
-	c.waitServing(0)
-	c.waitServing(1)
-
-	s := c.waitStatus(0, "c as the only member that is down", func(s schemas.ClusterStatus, err error) bool {
-		return err != nil && strings.Contains(err.Error(), "c is down") && !strings.Contains(err.Error(), ";")
-	})
-	if a := memberOf(s, "a"); s.ClusterID == "" || s.Leader == "" || len(s.Members) != 3 || a.Seq == 0 || a.Number == 0 || a.Version == "" || a.DiskFree == 0 || a.Peer != c.address(0, 7000) || a.Follow != c.address(0, 7001) {
-		t.Errorf("%+v", s)
-	}
-	if out, err := c.tryAt(0, "cluster", "status"); err == nil || !strings.Contains(out, "leader "+s.Leader) || !strings.Contains(out, c.address(2, 7000)) {
-		t.Errorf("%v\n%s", err, out)
-	}
-	c.refused(0, "only 1 of 2 voters would be up", "cluster", "remove", "b")
-	c.refused(0, "ask another member", "cluster", "remove", "a")
-	c.refused(0, "not a member", "cluster", "remove", "zoe")
-	c.refused(0, "is a member already", "cluster", "add", "c="+c.address(3, 7000))
-	c.refused(0, "has a vote already", "cluster", "promote", "c")
-	c.refused(0, "not a member", "cluster", "move-leader", "c")
-
-	c.start(2)
-	c.waitServing(2)
-	s = c.waitStatus(2, "three members that serve", func(_ schemas.ClusterStatus, err error) bool { return err == nil })
-	next := memberNames[(slices.Index(memberNames, s.Leader)+1)%3]
-	c.accepted(0, "cluster", "move-leader", next)
-	c.waitStatus(1, "the new leader", func(s schemas.ClusterStatus, err error) bool {
-		return err == nil && s.Leader == next && memberOf(s, next).Role == "leader"
-	})
-	var d schemas.DefragResult
-	out, err := c.tryAt(0, "cluster", "defrag")
-	if err == nil {
-		err = json.Unmarshal([]byte(out), &d)
-	}
-	if err != nil || len(d.Members) != 3 || d.Members[2].Node != next {
-		t.Errorf("dx cluster defrag: %v\n%s", err, out)
-	}
-	c.refusedWithoutToken()
-}
-
-// refusedWithoutToken checks that the commands need the operator's token.
-func (c *clusterTrial) refusedWithoutToken() {
-	c.Helper()
-	path := dxPath(c)
-	cmd := exec.Command(path, "cluster", "status")
-	cmd.Env = append(cmd.Environ(), "DX_ADMIN_URL="+c.url(0, 8082), "DX_OPERATOR_TOKEN=another")
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "unauthorized") {
-		c.Errorf("with another token: %v\n%s", err, out)
-	}
 }

@@ -116,18 +116,14 @@ func TestClusterFromASingleMachine(t *testing.T) {
 	c.kill(0)
 	c.kill(1)
 	c.startSingle(1)
-	if err := <-c.members[1].done; !exitedWith(err, 2) || !strings.Contains(c.members[1].logs.String(), "dx cluster detach") {
-		t.Errorf("a member's data started as a single machine: %v\n%s", err, c.members[1].logs)
-	}
-	c.members[1].cmd = nil
+	c.endsWith(1, 2, "dx cluster detach")
 	c.dx("cluster", "detach", "--data", c.data(1))
 	c.startSingle(1)
 	if sum := c.sum(1); sum != 60*100 {
 		t.Errorf("after detach: deposits of %d cents", sum)
 	}
 	c.pay(1, user, "again", 5)
-	c.signal(1, syscall.SIGTERM)
-	c.waitStopped(1)
+	c.terminate(1)
 	c.dx("verify", c.data(1))
 }
 

@@ -19,63 +19,89 @@ import (
 	"duplex/schemas"
 )
 
-// damagedFiles are the files of a member that TestClusterDamage damages, as patterns below its data
-// directory. The newest match is damaged.
-var damagedFiles = []struct{ name, pattern string }{
-	{"etcd's WAL", "etcd/member/wal/*.wal"},
-	{"etcd's db", "etcd/member/snap/db"},
-	{"etcd's snapshot", "etcd/member/snap/*.snap"},
-	{"archive", "journal/log/*.wal"},
-	{"snapshot", "journal/snapshots/*.snapshot"},
-}
+// cutFiles are the files of a member that TestClusterDamage cuts too, as patterns below its data directory. The
+// newest match is cut.
+var cutFiles = []string{"etcd/member/wal/*.wal", "etcd/member/snap/db", "etcd/member/snap/*.snap", "journal/log/*.wal", "journal/snapshots/*.snapshot"}
 
-// TestClusterDamage stops a member, flips a bit in one of its files or cuts it, and starts the member. It
-// must either end and serve nothing, with 3 and the name of the file, or serve what every other member
-// serves. What is damaged in its archive or a snapshot it gets from another member. The others go on meanwhile. A member that ended is replaced.
+// TestClusterDamage stops a member, flips a bit in the used part of one of its files or cuts the file, and starts the
+// member: with each file in turn. It must serve what the others serve, or end and serve nothing, with 3 and the name of
+// the file. What is damaged in its archive or a snapshot it gets from another member. The others go on meanwhile. A
+// member that ended over a flip starts as before once the byte is put back, and one that ended over a cut is replaced.
 func TestClusterDamage(t *testing.T) {
 	skipUnlessLong(t)
-	c := startCluster(t, loadRates...)
-	l := c.load()
-	l.answered(1000)
+	r := startCluster(t, append([]string{"--mirror", "sqlite"}, loadRates...)...).underLoad()
+	r.l.answered(800)
 	outcomes := map[string]int{}
-	victim := 0
-	for range fewRounds() {
-		for _, f := range damagedFiles {
-			for what, damage := range map[string]func(*testing.T, string){"bit flip": func(t *testing.T, file string) { flipBit(t, file) }, "truncation": cutFile} {
-				victim = (victim + 1) % 3
-				c.change(victim, "POST", "/admin/snapshot", nil)
-				l.answered(200)
-				c.kill(victim)
-				found, err := filepath.Glob(filepath.Join(c.data(victim), f.pattern))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(found) == 0 {
-					outcomes[f.name+", "+what+": there is none"]++
-					c.start(victim)
-					c.waitServing(victim)
-					continue
-				}
-				file := slices.Max(found)
-				damage(t, file)
-				l.useOthers(victim)
-				c.start(victim)
-				outcome := c.afterDamage(victim, file)
-				outcomes[f.name+", "+what+": "+outcome]++
-				l.answered(100) // on the others
-				if c.members[victim].cmd != nil && f.name == "etcd's db" {
-					// What is damaged may not have been read yet. A new member gets the leader's db.
-					c.change((victim+1)%3, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[(victim+1)%3]})
-					c.kill(victim)
-				}
-				if c.members[victim].cmd == nil {
-					c.replace(victim)
-				}
-				l.use(0, 1, 2)
+	damage := func(victim int, file string, flip bool) {
+		r.l.useOthers(victim)
+		if flip {
+			r.terminate(victim)
+		} else {
+			r.kill(victim)
+		}
+		whole, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) { // a segment or a snapshot that was removed since
+			r.start(victim)
+			r.waitServing(victim)
+			r.l.use(0, 1, 2)
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		what := "cut"
+		if flip {
+			what = "flip of " + flipBit(t, file)
+		} else {
+			cutFile(t, file)
+		}
+		r.start(victim)
+		outcome := r.afterDamage(victim, file)
+		t.Logf("%s, %s: %s", strings.TrimPrefix(file, r.data(victim)), what, outcome)
+		outcomes[outcome]++
+		r.l.answered(100) // on the others
+		if r.members[victim].cmd != nil && !flip && filepath.Base(file) == "db" {
+			// What is damaged may not have been read yet. A new member gets the leader's db.
+			r.change((victim+1)%3, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[(victim+1)%3]})
+			r.kill(victim)
+		}
+		switch {
+		case r.members[victim].cmd != nil:
+		case flip:
+			if err := os.WriteFile(file, whole, 0o600); err != nil {
+				t.Fatal(err)
 			}
+			r.start(victim)
+			r.waitServing(victim)
+		default:
+			r.replace(victim)
+		}
+		r.l.use(0, 1, 2)
+		r.l.answered(50)
+	}
+	for range fewRounds() {
+		const flipped = 1
+		r.change(flipped, "POST", "/admin/snapshot", nil)
+		r.change(flipped, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[flipped]}) // etcd writes most there
+		for _, file := range r.filesOf(flipped) {
+			damage(flipped, file, true)
+		}
+		for n, pattern := range cutFiles {
+			victim := n % 3
+			r.change(victim, "POST", "/admin/snapshot", nil)
+			r.l.answered(200)
+			found, err := filepath.Glob(filepath.Join(r.data(victim), pattern))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found) == 0 {
+				outcomes["no "+pattern]++
+				continue
+			}
+			damage(victim, slices.Max(found), false)
 		}
 	}
-	l.finish()
+	r.finish()
 	for _, outcome := range slices.Sorted(maps.Keys(outcomes)) {
 		t.Logf("%3d × %s", outcomes[outcome], outcome)
 	}
@@ -121,47 +147,6 @@ func (c *clusterTrial) afterDamage(i int, file string) string {
 	}
 	c.Errorf("%s with a damaged %s neither serves nor ends\n%s", memberNames[i], file, m.logs)
 	return "waits"
-}
-
-// TestClusterFlippedFiles flips a used byte in each file of a member in turn, and starts the member. It must serve what
-// the others serve, or end with 3 and the name of the file; with the byte put back it starts as before.
-func TestClusterFlippedFiles(t *testing.T) {
-	skipUnlessLong(t)
-	c := startCluster(t, append([]string{"--mirror", "sqlite"}, loadRates...)...)
-	l := c.load()
-	l.answered(1000)
-	const victim = 1
-	c.change(victim, "POST", "/admin/snapshot", nil)
-	c.change(victim, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[victim]}) // etcd writes most there
-	for range fewRounds() {
-		for _, file := range c.filesOf(victim) {
-			l.use(0, 2)
-			c.terminate(victim)
-			whole, err := os.ReadFile(file)
-			if errors.Is(err, os.ErrNotExist) { // a segment or a snapshot that was removed since
-				c.start(victim)
-				c.waitServing(victim)
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			at, bit := flipBit(t, file)
-			c.start(victim)
-			outcome := c.afterDamage(victim, file)
-			t.Logf("%s, byte %d, bit %#x: %s", strings.TrimPrefix(file, c.data(victim)), at, bit, outcome)
-			if c.members[victim].cmd == nil {
-				if err := os.WriteFile(file, whole, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				c.start(victim)
-				c.waitServing(victim)
-			}
-			l.use(0, 1, 2)
-			l.answered(50)
-		}
-	}
-	l.finish()
 }
 
 // filesOf are the files of a member that have a content after its end. Its mirror is left out: SQLite has no checksums
@@ -210,10 +195,10 @@ func usedBytes(t *testing.T, file string) int {
 	return len(bytes.TrimRight(b, "\x00"))
 }
 
-// flipBit flips a bit in the part of a file that is used, and returns which one.
-func flipBit(t *testing.T, file string) (at int64, bit byte) {
+// flipBit flips a bit in the part of a file that is used, and says which one.
+func flipBit(t *testing.T, file string) string {
 	t.Helper()
-	at, bit = int64(rand.IntN(usedBytes(t, file))), 1<<rand.IntN(8)
+	at, bit := int64(rand.IntN(usedBytes(t, file))), byte(1)<<rand.IntN(8)
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +214,7 @@ func flipBit(t *testing.T, file string) (at int64, bit byte) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return at, bit
+	return fmt.Sprintf("byte %d, bit %#x", at, bit)
 }
 
 // cutFile removes up to all of the used part of a file.
@@ -254,39 +239,31 @@ func TestClusterFullDisk(t *testing.T) {
 	memdir.Mount(t, disk, "600m")
 	t.Cleanup(func() { c.kill(member) })
 	c.startAll()
-	l := c.load()
-	l.answered(200)
-	c.change(0, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[member]})
+	r := c.underLoad()
 	filler := filepath.Join(disk, "filler")
-	fill := func(free int64) {
+	fill := func(r *faultRun) {
+		c.change(0, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[member]})
 		var s syscall.Statfs_t
 		if err := syscall.Statfs(disk, &s); err != nil {
 			t.Fatal(err)
 		}
-		f, err := os.OpenFile(filler, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-		if err != nil {
+		const free = 100 << 20 // less than 128 MiB
+		if err := os.WriteFile(filler, make([]byte, max(0, int64(s.Bavail)*s.Bsize-free)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Write(make([]byte, max(0, int64(s.Bavail)*s.Bsize-free))); err != nil {
+		c.waitState(member, "disk_full")
+	}
+	full := func(r *faultRun) {
+		if status, err := c.admin(t.Context(), member, "POST", fmt.Sprintf("/admin/users/%d/deposits", r.l.user), map[string]string{"amount": "1", "deposit_id": "on a full disk"}, nil); err != nil || status != 503 {
+			t.Errorf("a write on a full disk: status %d, %v; want 503", status, err)
+		}
+		r.losesLead(member)
+	}
+	free := func(*faultRun) {
+		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
-	fill(100 << 20) // less than 128 MiB
-	c.waitState(member, "disk_full")
-	if status, err := c.admin(t.Context(), member, "POST", fmt.Sprintf("/admin/users/%d/deposits", l.user), map[string]string{"amount": "1", "deposit_id": "on a full disk"}, nil); err != nil || status != 503 {
-		t.Errorf("a write on a full disk: %d %v", status, err)
-	}
-	if !within(3*time.Minute, func() bool { return c.leader() != member }) {
-		t.Fatal("a member with a full disk keeps the lead")
-	}
-	l.answered(300)
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	c.waitServing(member)
-	l.answered(300)
-	l.finish()
+	r.run(1, fault{kind: "leader's disk full", hits: func(*faultRun) []int { return []int{member} }, begin: fill, lasts: full, answers: 300, end: free})
+	r.finish()
 }

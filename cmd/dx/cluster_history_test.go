@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -105,8 +104,8 @@ func TestClusterSharedDatabase(t *testing.T) {
 	var server postgrestest.Server
 	t.Cleanup(server.Stop)
 	c := startCluster(t, append([]string{"--mirror", server.New(t)}, loadRates...)...)
-	l := c.load()
-	l.answered(3000)
+	r := c.underLoad()
+	r.l.answered(3000)
 	writer := func(but int) (is int) {
 		t.Helper()
 		began := time.Now()
@@ -124,41 +123,22 @@ func TestClusterSharedDatabase(t *testing.T) {
 		t.Logf("%s writes after %v", memberNames[is], time.Since(began))
 		return is
 	}
-	for round, stop := range []func(i int){c.kill, func(i int) { c.signal(i, syscall.SIGSTOP) }} {
-		first := writer(-1)
-		stop(first)
-		l.useOthers(first)
-		writer(first)
-		l.answered(500)
-		if round == 0 {
-			c.start(first)
-		} else {
-			c.signal(first, syscall.SIGCONT)
-		}
-		c.waitServing(first)
-		l.use(0, 1, 2)
-		l.answered(500)
-	}
-	l.stop()
+	current := func(*faultRun) []int { return []int{writer(-1)} }
+	another := func(r *faultRun) { writer(r.hit[0]) }
+	r.run(1,
+		fault{kind: "kill -9 of the writer", hits: current, begin: killHit, lasts: another, answers: 500, end: startHit},
+		fault{kind: "writer paused", hits: current, begin: pauseHit, lasts: another, answers: 500, end: resumeHit},
+	)
+	r.l.stop()
 	for i := 1; i < 3; i++ {
-		l.sameHistories("the member "+memberNames[i], c.url(i, 8080), c.url(0, 8080))
+		r.l.sameHistories("the member "+memberNames[i], c.url(i, 8080), c.url(0, 8080))
 	}
 	for i := range 3 {
 		if c.metricOf(i, "duplex_mirror_stopped") != 0 {
 			t.Errorf("the mirror of %s has stopped", memberNames[i])
 		}
 	}
-	l.finish()
-}
-
-// terminate ends a member as an operator does.
-func (c *clusterTrial) terminate(i int) {
-	c.Helper()
-	c.signal(i, syscall.SIGTERM)
-	if err := <-c.members[i].done; err != nil {
-		c.Fatalf("%s: %v\n%s", memberNames[i], err, c.members[i].logs)
-	}
-	c.members[i].cmd = nil
+	r.finish()
 }
 
 // listsOfAnAccount are the lists that the mirror continues, and the names of their rows.

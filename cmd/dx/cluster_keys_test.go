@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -242,8 +241,7 @@ func TestClusterMasterKey(t *testing.T) {
 	user := c.createUser("trader")
 	keys := []clusterKey{c.createKey(0, user)}
 	restart := func(i int) {
-		c.signal(i, syscall.SIGTERM)
-		c.waitStopped(i)
+		c.terminate(i)
 		c.start(i)
 		c.waitServing(i)
 	}
@@ -259,9 +257,7 @@ func TestClusterMasterKey(t *testing.T) {
 	c.kill(2)
 	c.env = []string{"DX_MASTER_KEY=" + next}
 	c.start(2)
-	if err := <-c.members[2].done; !exitedWith(err, 2) || !strings.Contains(c.members[2].logs.String(), "master key") {
-		t.Errorf("a member with another master key: %v\n%s", err, c.members[2].logs)
-	}
+	c.endsWith(2, 2, "master key")
 	c.env = append(c.env, "DX_MASTER_KEY_OLD="+clusterMasterKey)
 	c.start(2)
 	c.waitServing(2)

@@ -9,28 +9,60 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
 	"duplex/schemas"
 )
 
-// TestClusterMembership replaces a dead member with the commands of the operator, add, remove and promote, and
-// checks that no change is accepted while a running voter lags.
+// TestClusterMembership runs the commands of the operator of a cluster: status, the lead, defragmentation, what is
+// refused while two of three members run, and the replacement of a dead member with add, remove and promote. A process
+// whose member was removed ends with 3, which no supervisor restarts, and says why; so does each later start.
 func TestClusterMembership(t *testing.T) {
 	skipUnlessLong(t)
-	c := startCluster(t, loadRates...)
-	c.refusedWhileLagging(2)
+	c := newClusterTrial(t, 3)
+	c.start(0)
+	c.start(1)
+	c.waitServing(0)
+	c.waitServing(1)
+	s := c.waitStatus(0, "c as the only member that is down", func(s schemas.ClusterStatus, err error) bool {
+		return err != nil && strings.Contains(err.Error(), "c is down") && !strings.Contains(err.Error(), ";")
+	})
+	if a := memberOf(s, "a"); s.ClusterID == "" || s.Leader == "" || len(s.Members) != 3 || a.Seq == 0 || a.Number == 0 || a.Version == "" || a.DiskFree == 0 || a.Peer != c.address(0, 7000) || a.Follow != c.address(0, 7001) {
+		t.Errorf("the status of two of three members: %+v", s)
+	}
+	if out, err := c.tryAt(0, "cluster", "status"); err == nil || !strings.Contains(out, "leader "+s.Leader) || !strings.Contains(out, c.address(2, 7000)) {
+		t.Errorf("dx cluster status with c down: %v, want an error, the leader %s and the address of c\n%s", err, s.Leader, out)
+	}
+	if _, text := c.send("GET", c.url(0, 8082)+"/admin/cluster", "", "another token"); !strings.Contains(text, "unauthorized") {
+		t.Errorf("the status with another token: %s, want unauthorized", text)
+	}
+	for _, refused := range []struct{ reason, command string }{
+		{"only 1 of 2 voters would be up", "remove b"}, {"ask another member", "remove a"}, {"not a member", "remove zoe"},
+		{"is a member already", "add c=" + c.address(3, 7000)}, {"has a vote already", "promote c"}, {"not a member", "move-leader c"},
+	} {
+		c.refused(0, refused.reason, append([]string{"cluster"}, strings.Fields(refused.command)...)...)
+	}
+
+	c.start(2)
+	c.waitServing(2)
+	s = c.waitStatus(2, "three members that serve", func(_ schemas.ClusterStatus, err error) bool { return err == nil })
+	next := memberNames[(slices.Index(memberNames, s.Leader)+1)%3]
+	c.moveLead(0, next)
+	var d schemas.DefragResult
+	out, err := c.tryAt(0, "cluster", "defrag")
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &d)
+	}
+	if err != nil || len(d.Members) != 3 || d.Members[2].Node != next {
+		t.Errorf("dx cluster defrag: %v, want three members, the leader %s last\n%s", err, next, out)
+	}
+
 	c.kill(2)
 	if s := c.accepted(0, "cluster", "add", "d="+c.address(3, 7000)); memberOf(s, "d").Role != "learner" || memberOf(s, "d").State != "down" {
-		t.Errorf("after add: %+v", s)
+		t.Errorf("after add: %+v, want d as a learner that is down", s)
 	}
-	c.refused(0, "one change at a time", "cluster", "add", "e="+c.address(4, 7000))
-	c.refused(0, "d is not up", "cluster", "promote", "d")
 	c.members = append(c.members, &memberProcess{})
 	c.start(3, "--join")
 	c.waitStatus(0, "d as a member that has every group and no vote", func(s schemas.ClusterStatus, _ error) bool {
@@ -38,9 +70,8 @@ func TestClusterMembership(t *testing.T) {
 		return d.Role == "learner" && d.State == "joining" && d.Number > 0 && d.Number >= memberOf(s, "a").Number
 	})
 	if s := c.accepted(0, "cluster", "remove", "c"); memberOf(s, "c").Node != "" {
-		t.Errorf("after remove: %+v", s)
+		t.Errorf("after remove: %+v, want no c", s)
 	}
-	c.members[2].removed = true
 	// The leader gives d its vote by itself too, now that no voter is down.
 	if out, err := c.tryAt(1, "cluster", "promote", "d"); err != nil && !strings.Contains(out, "has a vote already") {
 		t.Errorf("dx cluster promote: %v\n%s", err, out)
@@ -48,98 +79,27 @@ func TestClusterMembership(t *testing.T) {
 	c.waitStatus(3, "three members that serve", func(s schemas.ClusterStatus, err error) bool {
 		return err == nil && len(s.Members) == 3 && memberOf(s, "d").Role != "learner"
 	})
-	c.accepted(0, "cluster", "move-leader", "d")
-	c.waitStatus(1, "d as the leader", func(s schemas.ClusterStatus, err error) bool { return err == nil && s.Leader == "d" })
+	c.moveLead(0, "d")
+
+	const removed = "it was removed"
+	c.accepted(0, "cluster", "remove", "d")
+	c.endsWith(3, 3, removed)
+	c.members[2].removed, c.members[3].removed = true, true
+	for _, gone := range []int{2, 3} { // c was dead when it was removed, d ran
+		for range 2 {
+			c.start(gone)
+			c.endsWith(gone, 3, removed)
+		}
+	}
 }
 
-// refusedWhileLagging stops the process of a member while the others apply many groups, and lets it go
-// on just until it has answered: it runs, and lags.
-func (c *clusterTrial) refusedWhileLagging(i int) {
+// moveLead moves the lead with the command of the operator.
+func (c *clusterTrial) moveLead(asked int, to string) {
 	c.Helper()
-	user := c.createUser("lagging")
-	asked, sent := (i+1)%3, 0
-	add := []string{"cluster", "add", memberNames[asked] + "=" + c.address(asked, 7000)} // changes nothing if it is accepted by mistake
-	for range 10 {
-		c.signal(i, syscall.SIGSTOP)
-		s, err := c.clusterStatus(asked)
-		if err == nil {
-			c.Fatal("a process that was stopped answers")
-		}
-		for want := memberOf(s, memberNames[asked]).Number + 3000; memberOf(s, memberNames[asked]).Number < want; s, _ = c.clusterStatus(asked) {
-			sent = c.deposits(user, asked, sent, 500)
-		}
-		c.signal(i, syscall.SIGCONT)
-		_, _ = c.clusterStatus(asked) // asks every member
-		c.signal(i, syscall.SIGSTOP)
-		out, err := c.tryAt(asked, add...)
-		c.signal(i, syscall.SIGCONT)
-		c.waitStatus(asked, "all members", func(_ schemas.ClusterStatus, err error) bool { return err == nil })
-		if err != nil && strings.Contains(out, memberNames[i]+" is ") && strings.Contains(out, "groups behind") {
-			return
-		}
-		if err == nil || !strings.Contains(out, "is a member already") { // it had caught up, or counted as down
-			c.Fatalf("dx %s: %v\n%s", strings.Join(add, " "), err, out)
-		}
-	}
-	c.Fatal("no change was refused while a running voter lags")
-}
-
-// deposits makes n deposits on a member, several at a time, and returns how many were made in all.
-func (c *clusterTrial) deposits(user uint32, i, sent, n int) int {
-	c.Helper()
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range 4 {
-		workers.Go(func() {
-			for {
-				k := int(next.Add(1))
-				if k > n {
-					return
-				}
-				status, err := c.admin(c.Context(), i, "POST", fmt.Sprintf("/admin/users/%d/deposits", user), map[string]string{"amount": "10000", "deposit_id": fmt.Sprint("lag-", sent+k)}, nil)
-				if err != nil || status != 201 {
-					c.Errorf("deposit: %d, %v", status, err)
-					return
-				}
-			}
-		})
-	}
-	workers.Wait()
-	if c.Failed() {
-		c.FailNow()
-	}
-	return sent + n
-}
-
-// TestClusterRemovedMember removes a member that runs, and one that is dead. The process ends with 3, which no supervisor
-// restarts, and says that it was removed; so does each later start.
-func TestClusterRemovedMember(t *testing.T) {
-	skipUnlessLong(t)
-	for _, dead := range []bool{false, true} {
-		c := startCluster(t)
-		c.createUser("somebody")
-		const gone = 2
-		if dead {
-			c.kill(gone)
-		}
-		c.accepted(0, "cluster", "remove", memberNames[gone])
-		for start := range 2 {
-			if dead || start > 0 {
-				c.start(gone)
-			}
-			m := c.members[gone]
-			select {
-			case err := <-m.done:
-				m.cmd = nil
-				if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 || !strings.Contains(m.logs.String(), "it was removed") {
-					t.Errorf("dead %v, start %d: %v\n%s", dead, start, err, withoutActions(m.logs.String()))
-				}
-			case <-time.After(3 * time.Minute):
-				t.Fatalf("dead %v, start %d: a removed member does not end\n%s", dead, start, m.logs)
-			}
-		}
-		c.end()
-	}
+	c.accepted(asked, "cluster", "move-leader", to)
+	c.waitStatus(1, "the new leader "+to, func(s schemas.ClusterStatus, err error) bool {
+		return err == nil && s.Leader == to && memberOf(s, to).Role == "leader"
+	})
 }
 
 // TestClusterChangesUnderKills replaces one member after the other under load: a new one is added and gets
@@ -211,28 +171,14 @@ func TestClusterUpgrade(t *testing.T) {
 	c := newClusterTrial(t, 3)
 	c.args, c.program = loadRates, *upgradeFrom
 	c.startAll()
-	l, g := c.load(), gaps{}
-	l.answered(200)
 	c.program = ""
-	leader := c.leader()
-	for _, i := range []int{(leader + 1) % 3, (leader + 2) % 3, leader} {
-		l.answered(50)
-		l.resetLongest()
-		c.signal(i, syscall.SIGTERM)
-		l.useOthers(i)
-		c.waitStopped(i)
-		l.answered(50)
-		c.start(i)
-		c.waitServing(i)
-		l.use(0, 1, 2)
-		l.answered(50)
-		g.add("upgrade of a member", l.resetLongest())
-	}
-	l.finish()
+	r, last := c.underLoad(), c.leader()
+	next := func(r *faultRun) []int { return []int{(last + 1 + r.round) % 3} }
+	r.run(3, fault{kind: "upgrade of a member", hits: next, begin: stopHit, end: startHit})
+	r.finish()
 	for i := range c.members {
 		t.Log(c.dx("verify", "--rules", c.data(i)))
 	}
-	g.log(t)
 }
 
 // TestClusterChangedRule runs a member whose program has another rule than that of the others: a dead-man
@@ -260,17 +206,7 @@ func TestClusterChangedRule(t *testing.T) {
 	if _, err := c.client(0, key).ArmDeadman(t.Context(), 60_000); err != nil {
 		t.Fatal(err)
 	}
-	m := c.members[2]
-	var err error
-	select {
-	case err = <-m.done:
-	case <-time.After(3 * time.Minute): // checkpoints are a minute apart
-		t.Fatal("the member with another rule does not stop")
-	}
-	m.cmd = nil
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(m.logs.String(), "diverged") {
-		t.Errorf("%v\n%s", err, m.logs)
-	}
+	c.endsWith(2, 3, "diverged") // checkpoints are a minute apart
 	for i := range 2 {
 		c.pay(i, user, fmt.Sprint("after-", i, "-"), 20)
 		if state, err := c.stateOf(i); state != "serving" {

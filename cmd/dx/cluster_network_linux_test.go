@@ -236,72 +236,59 @@ func TestClusterNetwork(t *testing.T) {
 	c.args = loadRates
 	c.members = []*memberProcess{{}, {}, {}}
 	c.startAll()
-	l, g := c.load(), gaps{}
-	l.answered(200)
-	cutOff := func(kind string, member int, from, to bool) {
-		l.answered(50)
-		l.resetLongest()
-		w.part(member, from, to)
-		l.useOthers(member)
-		c.waitState(member, "isolated")
-		l.answered(200)
-		g.add(kind, l.resetLongest())
-		// What reaches a member that is not heard comes in bursts, and one of them may find it serving for a
-		// moment: then it takes the write and learns nothing of it (504).
-		var status int
-		var err error
-		decided := within(3*time.Minute, func() bool {
-			ctx, cancel := context.WithTimeout(t.Context(), requestLimit)
-			defer cancel()
-			status, err = c.admin(ctx, member, "DELETE", fmt.Sprintf("/admin/users/%d/orders", l.user), nil, nil)
-			return err == nil && status != 504
-		})
-		if !decided || status != 503 {
-			t.Errorf("%s: a write to the isolated member: %d %v", kind, status, err)
+	r := c.underLoad()
+	cut := func(from, to bool) func(*faultRun) {
+		return func(r *faultRun) {
+			w.part(r.hit[0], from, to)
+			r.l.useOthers(r.hit[0])
+			c.waitState(r.hit[0], "isolated")
 		}
-		if !within(3*time.Minute, func() bool {
-			_, err = c.client(member, l.traders[0].key).Balance(t.Context())
-			return codeOf(err) == "node_behind"
-		}) {
-			t.Errorf("%s: a read of the isolated member: %v", kind, err)
-		}
-		w.heal()
-		c.waitServing(member)
-		l.use(0, 1, 2)
-		l.answered(50)
-		l.resetLongest()
 	}
-	for range fewRounds() {
-		cutOff("leader cut off", c.leader(), true, true)
-		cutOff("another member cut off", (c.leader()+1)%3, true, true)
-		cutOff("leader is not heard", c.leader(), true, false)
-		cutOff("leader does not hear", c.leader(), false, true)
-		cutOff("another member is not heard", (c.leader()+1)%3, true, false)
-		cutOff("another member does not hear", (c.leader()+2)%3, false, true)
-
-		w.set(func() { w.loss = 0.01 })
-		l.answered(1000)
-		w.heal()
-		g.add("1 % loss", l.resetLongest())
-
-		w.set(func() { w.delay = 50 * time.Millisecond })
-		l.answered(300)
-		w.heal()
-		g.add("50 ms delay", l.resetLongest())
-
-		for flap := range 5 {
-			member := (c.leader() + flap) % 3
-			w.part(member, true, true)
+	heal := func(*faultRun) { w.heal() }
+	flap := func(r *faultRun) {
+		for n := range 5 {
+			w.part((c.leader()+n)%3, true, true)
 			time.Sleep(time.Second) // the length of the fault
 			w.heal()
 			time.Sleep(time.Second)
 		}
-		for i := range 3 {
-			c.waitServing(i)
-		}
-		l.answered(100)
-		g.add("flapping every second", l.resetLongest())
+		r.hit = []int{0, 1, 2} // each may have been cut off
 	}
-	l.finish()
-	g.log(t)
+	r.run(fewRounds(),
+		fault{kind: "leader cut off", hits: theLeader, begin: cut(true, true), lasts: isolated, end: heal},
+		fault{kind: "another member cut off", hits: anotherMember, begin: cut(true, true), lasts: isolated, end: heal},
+		fault{kind: "leader is not heard", hits: theLeader, begin: cut(true, false), lasts: isolated, end: heal},
+		fault{kind: "leader does not hear", hits: theLeader, begin: cut(false, true), lasts: isolated, end: heal},
+		fault{kind: "another member is not heard", hits: anotherMember, begin: cut(true, false), lasts: isolated, end: heal},
+		fault{kind: "another member does not hear", hits: anotherMember, begin: cut(false, true), lasts: isolated, end: heal},
+		fault{kind: "1 % loss", begin: func(*faultRun) { w.set(func() { w.loss = 0.01 }) }, answers: 1000, end: heal},
+		fault{kind: "50 ms delay", begin: func(*faultRun) { w.set(func() { w.delay = 50 * time.Millisecond }) }, answers: 300, end: heal},
+		fault{kind: "flapping every second", begin: flap},
+	)
+	r.finish()
+}
+
+// isolated checks that a member that is cut off takes no write and soon serves no read.
+func isolated(r *faultRun) {
+	r.Helper()
+	member := r.hit[0]
+	// What reaches a member that is not heard comes in bursts, and one of them may find it serving for a
+	// moment: then it takes the write and learns nothing of it (504).
+	var status int
+	var err error
+	decided := within(3*time.Minute, func() bool {
+		ctx, cancel := context.WithTimeout(r.Context(), requestLimit)
+		defer cancel()
+		status, err = r.admin(ctx, member, "DELETE", fmt.Sprintf("/admin/users/%d/orders", r.l.user), nil, nil)
+		return err == nil && status != 504
+	})
+	if !decided || status != 503 {
+		r.Errorf("a write to the isolated member %s: status %d, %v; want 503", memberNames[member], status, err)
+	}
+	if !within(3*time.Minute, func() bool {
+		_, err = r.client(member, r.l.traders[0].key).Balance(r.Context())
+		return codeOf(err) == "node_behind"
+	}) {
+		r.Errorf("a read of the isolated member %s: %v, want node_behind", memberNames[member], err)
+	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -20,40 +19,25 @@ func TestClusterSyncs(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("needs strace, which makes system calls fail: ", err)
 	}
-	c := startCluster(t, loadRates...)
-	l := c.load()
-	for round := range fewRounds() {
-		l.answered(50)
-		victim := round % 3
-		l.useOthers(victim)
-		detach := c.injectSyncs(victim, "error=EIO")
-		m := c.members[victim]
-		select {
-		case err := <-m.done:
-			if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(m.logs.String(), "input/output error") {
-				t.Errorf("%s after a sync that failed: %v\n%s", memberNames[victim], err, withoutActions(m.logs.String()))
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("%s goes on after a sync that failed\n%s", memberNames[victim], withoutActions(m.logs.String()))
-		}
+	r := startCluster(t, loadRates...).underLoad()
+	var detach func()
+	fail := func(r *faultRun) {
+		victim := r.hit[0]
+		r.l.useOthers(victim)
+		detach = r.injectSyncs(victim, "error=EIO")
+		r.endsWith(victim, 1, "input/output error")
 		detach()
-		m.cmd = nil
-		l.answered(50)
-		c.start(victim)
-		c.waitServing(victim)
-
-		leader := c.leader()
-		l.useOthers(leader)
-		detach = c.injectSyncs(leader, "delay_exit=2000000") // µs
-		if !within(2*time.Minute, func() bool { return c.leader() != leader }) {
-			t.Fatalf("%s still leads\n%s", memberNames[leader], withoutActions(c.members[leader].logs.String()))
-		}
-		l.answered(100) // by the others, whose disks are quick
-		detach()
-		c.waitServing(leader)
-		l.use(0, 1, 2)
 	}
-	l.finish()
+	delay := func(r *faultRun) {
+		r.l.useOthers(r.hit[0])
+		detach = r.injectSyncs(r.hit[0], "delay_exit=2000000") // µs
+		r.losesLead(r.hit[0])
+	}
+	r.run(fewRounds(),
+		fault{kind: "a sync fails", hits: byRound, begin: fail, end: startHit},
+		fault{kind: "syncs of 2 s", hits: theLeader, begin: delay, end: func(*faultRun) { detach() }},
+	)
+	r.finish()
 }
 
 // injectSyncs makes the syncs of a member fail or wait. It returns a function that ends this.

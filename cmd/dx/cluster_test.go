@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"duplex/client"
 	"duplex/internal/logbuffer"
 	"duplex/schemas"
 )
@@ -349,54 +348,6 @@ func (c *clusterTrial) leader() int {
 	return 0
 }
 
-// TestClusterKills kills the leader, another member, and all members at once, each with -9 and under
-// load, and checks that nothing that was answered is missing and that nothing happened twice.
-//
-//	go test ./cmd/dx -run ClusterKills -clusterrounds 100 -v -timeout 60m
-func TestClusterKills(t *testing.T) {
-	skipUnlessLong(t)
-	c := startCluster(t, loadRates...)
-	l, g := c.load(), gaps{}
-	l.answered(200)
-	round := func(kind string, victims ...int) {
-		l.answered(50)
-		l.resetLongest()
-		for _, v := range victims {
-			_ = c.members[v].cmd.Process.Signal(syscall.SIGKILL)
-		}
-		for _, v := range victims {
-			c.kill(v)
-		}
-		if len(victims) < 3 {
-			l.answered(200)
-			g.add(kind, l.resetLongest())
-		}
-		for _, v := range victims {
-			c.start(v)
-		}
-		for _, v := range victims {
-			c.waitServing(v)
-		}
-		l.answered(50)
-		if len(victims) == 3 {
-			g.add(kind, l.resetLongest())
-		}
-	}
-	all := *clusterRounds / 2 // 10 of 10 and 5; 100 and 20
-	if all > 5 {
-		all = max(5, *clusterRounds/5)
-	}
-	for n := range *clusterRounds {
-		round("kill -9 of the leader", c.leader())
-		round("kill -9 of another member", (c.leader()+1+n%2)%3)
-		if n < max(1, all) {
-			round("kill -9 of all", 0, 1, 2)
-		}
-	}
-	l.finish()
-	g.log(t)
-}
-
 // change sends a change of the members until the member has made it. One that is pending may still happen, and is sent
 // again.
 func (c *clusterTrial) change(i int, method, path string, body any) {
@@ -445,162 +396,11 @@ func (c *clusterTrial) tryAt(i int, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestClusterMajorityLost kills exactly two of three members with -9 under load, those beside the leader
-// or the leader and another one. While they are dead the third confirms no write; its reads are served
-// until it has had no contact with a leader for --stale-after, and then none is. With one of the two back,
-// trading goes on.
-//
-//	go test ./cmd/dx -run ClusterMajorityLost -clusterrounds 100 -v -timeout 60m
-func TestClusterMajorityLost(t *testing.T) {
-	skipUnlessLong(t)
-	const stale = 5 * time.Second // so that a read surely comes before it
-	c := startCluster(t, append(slices.Clone(loadRates), "--stale-after", stale.String())...)
-	l, g := c.load(), gaps{}
-	l.answered(200)
-	for n := range 2 * fewRounds() {
-		l.answered(50)
-		left := (c.leader() + n%2) % 3
-		first, second := (left+1)%3, (left+2)%3
-		for _, v := range []int{first, second} {
-			c.signal(v, syscall.SIGKILL)
-		}
-		c.kill(first)
-		c.kill(second)
-		l.use(left)
-		c.waitState(left, "isolated")
-		reader := client.New(c.url(left, 8080), l.traders[0].key.APIKey, l.traders[0].key.secret, client.MaxAttempts(1), client.WithHTTPClient(c.http))
-		_, err := reader.Balance(t.Context())
-		if err != nil {
-			t.Errorf("a read of a member that has just become isolated: %v", err)
-		}
-		within(3*time.Minute, func() bool { _, err = reader.Balance(t.Context()); return err != nil })
-		if codeOf(err) != "node_behind" {
-			t.Fatalf("a read of an isolated member: %v", err)
-		}
-		before, tried := l.confirmed()
-		if !within(3*time.Minute, func() bool { _, again := l.confirmed(); return again >= tried+100 }) {
-			t.Fatal("the load sends nothing")
-		}
-		if now, _ := l.confirmed(); now != before {
-			t.Errorf("%d writes were confirmed by one member of three", now-before)
-		}
-		if _, err := reader.CancelAll(t.Context(), schemas.CancelAll{}); codeOf(err) != "shed" {
-			t.Errorf("a write to one member of three: %v", err)
-		}
-		if _, err := reader.Balance(t.Context()); codeOf(err) != "node_behind" {
-			t.Errorf("a later read of one member of three: %v", err)
-		}
-		deposit := []string{"admin", "deposit", fmt.Sprint(l.user), "10000", "--id", fmt.Sprint("without-a-leader-", n)}
-		if out, err := c.tryAt(left, deposit...); err == nil || !strings.Contains(out, "no leader: 1 of 3 members is up") {
-			t.Errorf("a deposit on one member of three: %v, %s", err, out)
-		}
-		c.kill(left)
-		c.start(left)
-		if !within(3*time.Minute, func() bool {
-			out, err := c.tryAt(left, deposit...)
-			return err != nil && strings.Contains(out, "this member is joining: it waits until a majority")
-		}) {
-			t.Error("a member that waits for the others does not say so")
-		}
-		l.resetLongest()
-		c.start(first)
-		c.waitServing(first)
-		c.waitServing(left)
-		l.use(left, first)
-		l.answered(100)
-		g.add("one of two dead members back", l.resetLongest())
-		c.start(second)
-		c.waitServing(second)
-		l.use(0, 1, 2)
-		l.answered(50)
-	}
-	l.finish()
-	g.log(t)
-}
-
-// TestClusterPause stops the leader's process for 1, 5 and 30 s, so that it wakes up in a venue that has
-// gone on without it, with requests that it never answered. It must answer nothing from before but
-// repeats: everything acknowledged is there once.
-func TestClusterPause(t *testing.T) {
-	skipUnlessLong(t)
-	c := startCluster(t, loadRates...)
-	l, g := c.load(), gaps{}
-	l.answered(200)
-	pauses := []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
-	for n := range max(len(pauses), fewRounds()) {
-		pause := pauses[n%len(pauses)]
-		l.answered(50)
-		leader := c.leader()
-		l.resetLongest()
-		c.signal(leader, syscall.SIGSTOP)
-		l.useOthers(leader)
-		time.Sleep(pause) // the length of the fault
-		l.answered(200)
-		c.signal(leader, syscall.SIGCONT)
-		l.use(0, 1, 2)
-		c.waitServing(leader)
-		l.answered(50)
-		g.add(fmt.Sprintf("leader paused for %v", pause), l.resetLongest())
-	}
-	l.finish()
-	g.log(t)
-}
-
-// TestClusterLateProposals pauses the leader with proposals that another member has forwarded to it,
-// kills that member, and starts it again, so that it proposes in a new life while those of the old one
-// may still arrive: the leader wakes up before there is another one, or after.
-func TestClusterLateProposals(t *testing.T) {
-	skipUnlessLong(t)
-	c := startCluster(t, loadRates...)
-	l := c.load()
-	l.answered(200)
-	for n := range max(1, *clusterRounds/2) {
-		l.answered(50)
-		leader := c.leader()
-		proposer := (leader + 1 + n%2) % 3
-		c.signal(leader, syscall.SIGSTOP)
-		l.use(proposer) // all of them wait for the leader
-		time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
-		c.kill(proposer)
-		c.start(proposer)
-		if n%2 == 0 {
-			c.waitServing(proposer) // with the third member
-		}
-		c.signal(leader, syscall.SIGCONT)
-		l.use(0, 1, 2)
-		for i := range c.members {
-			c.waitServing(i)
-		}
-	}
-	l.finish()
-}
-
-// TestClusterHandover moves the lead on request, and stops the leader with SIGTERM, under load.
-func TestClusterHandover(t *testing.T) {
-	skipUnlessLong(t)
-	c := startCluster(t, loadRates...)
-	l, g := c.load(), gaps{}
-	l.answered(200)
-	for range *clusterRounds {
-		l.answered(50)
-		leader := c.leader()
-		l.resetLongest()
-		c.change(leader, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[(leader+1)%3]})
-		l.answered(50)
-		g.add("leader moved on request", l.resetLongest())
-		leader = c.leader()
-		l.resetLongest()
-		c.signal(leader, syscall.SIGTERM)
-		l.useOthers(leader)
-		c.waitStopped(leader)
-		l.answered(50)
-		g.add("planned stop of the leader", l.resetLongest())
-		c.start(leader)
-		c.waitServing(leader)
-		l.use(0, 1, 2)
-	}
-	l.finish()
-	g.log(t)
+// terminate ends a member as an operator does.
+func (c *clusterTrial) terminate(i int) {
+	c.Helper()
+	c.signal(i, syscall.SIGTERM)
+	c.waitStopped(i)
 }
 
 // waitStopped waits until a member that got SIGTERM has ended, which must be with 0.
@@ -616,6 +416,21 @@ func (c *clusterTrial) waitStopped(i int) {
 	case <-time.After(3 * time.Minute):
 		c.Errorf("%s does not stop", memberNames[i])
 		c.kill(i)
+	}
+}
+
+// endsWith waits until a member ends by itself, which must be with a code and with a text in its log.
+func (c *clusterTrial) endsWith(i, code int, text string) {
+	c.Helper()
+	m := c.members[i]
+	select {
+	case err := <-m.done:
+		m.cmd = nil
+		if !exitedWith(err, code) || !strings.Contains(m.logs.String(), text) {
+			c.Errorf("%s ended with %v, want code %d and %q in its log\n%s", memberNames[i], err, code, text, withoutActions(m.logs.String()))
+		}
+	case <-time.After(3 * time.Minute):
+		c.Fatalf("%s does not end, want code %d and %q in its log\n%s", memberNames[i], code, text, withoutActions(m.logs.String()))
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -687,8 +686,7 @@ func (c *clusterTrial) stopAll() {
 		case left == 1:
 			c.kill(i)
 		default:
-			c.signal(i, syscall.SIGTERM)
-			c.waitStopped(i)
+			c.terminate(i)
 			left--
 		}
 	}

@@ -132,6 +132,7 @@ func tapeOf(t *testing.T, price string) string {
 }
 
 func TestDevPlaysAFile(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), "--no-maker", "--oracle", "replay:"+tapeOf(t, "1234.5"))
 	defer p.stop()
 	var got struct{ Price string }
@@ -148,6 +149,7 @@ func TestDevPlaysAFile(t *testing.T) {
 
 // dx serve uses its sources and shows them on the admin listener, without the key of Pyth.
 func TestServeHearsItsSources(t *testing.T) {
+	t.Parallel()
 	path := dxPath(t)
 	config := textFile(t, "dx.toml", fmt.Sprintf("sources = ['kraken']\npyth_key = 'sesame'\n[source_url]\nkraken = '%s'\npyth = 'https://127.0.0.1:1'\n", kraken(t)))
 	cmd := exec.Command(path, "serve", "--config", config, "--data", t.TempDir(), "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--operator-token", strings.Repeat("op", 16))

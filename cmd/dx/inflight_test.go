@@ -65,6 +65,7 @@ func (p *process) flood(a schemas.DevAccount, market uint32, ids *atomic.Uint64,
 // key follows the revocation in the journal, no request is accepted after the response to
 // the revocation, and the sockets are closed.
 func TestLongRevokedInFlight(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), "--no-maker", "--write-floor", "1000000")
 	a := p.account("trader")
 	m := p.market(trades)

@@ -107,6 +107,7 @@ func (p *process) signaledUnderLoad(s syscall.Signal) {
 
 // TestSignals stops a venue under load with each signal that asks for a stop.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP) // a venue would inherit that the tests run under nohup
 	defer signal.Stop(caught)
@@ -177,6 +178,7 @@ func TestNohup(t *testing.T) {
 func TestLogReaders(t *testing.T) {
 	for _, name := range []string{"gone", "reads nothing", "full disk", "closed"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var read, log *os.File
 			var err error
 			switch name {
