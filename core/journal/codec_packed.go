@@ -53,16 +53,13 @@ func readPlaceOrder(b []byte) (*core.PlaceOrder, error) {
 }
 
 func appendReplaceOrder(dst []byte, c *core.ReplaceOrder) ([]byte, error) {
-	if c.Seen < 0 || c.Seen > core.QtyMax {
-		return dst, errRange
-	}
-	dst = binary.AppendUvarint(dst, uint64(c.Seen))
+	dst = binary.AppendVarint(dst, int64(c.Seen))
 	return appendPlaceOrder(binary.AppendUvarint(dst, uint64(c.Old)), &c.PlaceOrder)
 }
 
 func readReplaceOrder(b []byte) (*core.ReplaceOrder, error) {
 	p := payload{b: b}
-	c := &core.ReplaceOrder{Seen: core.Qty(p.u(uint64(core.QtyMax))), Old: core.OrderID(p.u(math.MaxUint64))}
+	c := &core.ReplaceOrder{Seen: core.Qty(p.i(math.MinInt64, math.MaxInt64)), Old: core.OrderID(p.u(math.MaxUint64))}
 	c.PlaceOrder = *p.placeOrder()
 	return c, p.end()
 }
@@ -220,7 +217,7 @@ func readMarked(b []byte) (core.Command, error) {
 // markable reports whether a Marked may hold a command of a kind: whether a key signs it.
 func markable(kind byte) bool {
 	switch kind {
-	case 7, 8, 9, 10, 26, 27, 28, 29, 54, 55:
+	case 7, 8, 9, 10, 26, 27, 28, 29, 54, 55, 56:
 		return true
 	}
 	return false

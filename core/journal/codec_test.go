@@ -73,7 +73,7 @@ func fill(rt *rapid.T, v reflect.Value) {
 			c.SignedAt &= signedAtMax - 1
 		}
 	case reflect.Interface: // of core.Marked
-		v.Set(reflect.ValueOf(randomCommand(rt, rapid.SampledFrom([]byte{7, 8, 9, 10, 26, 27, 28, 29, 54, 55}).Draw(rt, "kind"))))
+		v.Set(reflect.ValueOf(randomCommand(rt, rapid.SampledFrom([]byte{7, 8, 9, 10, 26, 27, 28, 29, 55, 56}).Draw(rt, "kind"))))
 	case reflect.Array:
 		for i := range v.Len() {
 			fill(rt, v.Index(i))
