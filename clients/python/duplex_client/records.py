@@ -437,9 +437,9 @@ class OutcomeFill(TypedDict):
 
 class PlaceOrder(TypedDict):
     cancel_on_pause: NotRequired["bool"]  # Cancel at a freeze or pause
-    client_order_id: "str"  # Digits, not 0; used once per account, for good
+    client_order_id: "str"  # Digits, not 0; used once per account
     expiry_ts: NotRequired["str"]  # gtt: Unix ns; required
-    generation: NotRequired["int"]  # Only in this round of the slot
+    generation: NotRequired["int"]  # Round of the slot
     group_id: NotRequired["int"]  # Group for cancel-all
     market_id: "int"  # Market slot
     max_cost: NotRequired["str"]  # Market buy: most pips to spend with fees; required
@@ -534,7 +534,7 @@ class PriceHistory(TypedDict):
     feed: "int"
     rows: "list[PriceRow]"
     step_secs: "int"
-    volatility_ppb: "str"  # Of the rows: root mean square change of close per step, in parts per billion
+    volatility_ppb: "str"  # Of the rows, per step, in parts per billion
 
 
 class PriceRow(TypedDict):
@@ -683,11 +683,13 @@ class Series(TypedDict):
     live: "LiveRound | None"  # Null when no round is trading
     name: "str"
     twap_window_secs: "int"
+    volatility_per_minute: "str | None"  # Percent; null at first
 
 
 class SeriesList(TypedDict):
     as_of_seq: "str"  # Stream seq this is current as of
     series: "list[Series]"
+    volatility_window_secs: "int"
 
 
 class Settlement(TypedDict):
