@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core/engine"
 	"duplex/core/journal"
 	"duplex/server"
@@ -64,7 +65,7 @@ func (r *restoreCmd) Run(ctx context.Context, out io.Writer) error {
 	if err := copyAndVerify(ctx, out, from, to); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "start it with the master key of that time: dx serve --data %s\n", r.Data)
+	_, err = fmt.Fprintf(out, "start it with the master key of that time: %s serve --data %s\n", cli.CommandName(), cli.ShellWord(r.Data))
 	return err
 }
 

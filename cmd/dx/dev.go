@@ -205,7 +205,7 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, v *server.Venu
 	} else if !d.Quiet {
 		d.printGreeting(out, file, profile)
 		if m, err := d.member(); err == nil && m != nil {
-			m.printMembers(out, file.API)
+			m.printMembers(out, file.API, cli.DevFileArgument(d.DevFile))
 		}
 		if cli.IsTerminal(out) {
 			go runStatusLine(tradersCtx, v, out)

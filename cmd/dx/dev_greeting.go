@@ -16,14 +16,16 @@ import (
 // printGreeting prints the addresses, the accounts and three things to try: an order, a
 // request signed by hand, and the settings of an agent's host.
 func (d *devCmd) printGreeting(out io.Writer, f schemas.DevFile, profile string) {
+	dx, flags := cli.CommandName(), cli.DevFileArgument(d.DevFile)
 	fmt.Fprintf(out, "Duplex is open.\n\n  API     %s\n  Portal  %s\n  Admin   %s\n  Keys    %s\n\nAccounts, each with $10,000:\n", f.API, f.Portal, f.Admin, cli.RelativePath(d.DevFile))
 	for _, a := range f.Accounts {
 		fmt.Fprintf(out, "  %-10s %s  %s\n", a.Name, a.APIKey, strings.Join(a.Scopes, ","))
 	}
 	fmt.Fprintf(out, "\n%s\n", d.marketText())
-	fmt.Fprintf(out, "\n1. Place an order, in another terminal in this folder:\n\n  %s markets%s\n  %s order buy yes 10 --series btc-15m --max-cost 9%s\n", commandName(), d.named(), commandName(), d.named())
+	fmt.Fprintf(out, "\n1. Place an order, in another terminal in this folder:\n\n  %s markets%s\n  %s order buy yes 10 --series btc-15m --max-cost 9%s\n", dx, flags, dx, flags)
 	fmt.Fprintf(out, "\n2. Sign a request by hand:\n\n%s", signedCurl(f))
-	fmt.Fprintf(out, "\n3. Connect an AI agent: paste this into the MCP settings of its host, or run dx mcp install. The\n   agent trades with $100 of its own and loses at most $50 a day; see dx agent --help.\n\n  %s\n\nStop with Ctrl-C.\n", mcpHostConfig(profile))
+	fmt.Fprintf(out, "\n3. Connect an AI agent: paste this into the MCP settings of its host\n\n  %s\n\n   or add it to Claude Code (--client also takes claude-desktop, cursor, vscode and codex):\n\n  %s mcp install --client claude-code%s --write\n", mcpHostConfig(profile), cli.InstallCommand(), flags)
+	fmt.Fprintf(out, "\n   The agent trades with $100 of its own and loses at most $50 a day. What you can do with agents:\n\n  %s agent --help\n\nStop with Ctrl-C.\n", dx)
 }
 
 // marketText says who trades besides the user.
@@ -37,23 +39,6 @@ func (d *devCmd) marketText() string {
 	return fmt.Sprintf(`A house maker quotes every market, and %d noise traders place about %d small random orders a minute. They
 are programs with play money: what they do says nothing about a real market. --quiet-market leaves out the
 noise traders, --no-maker both.`, noiseTraders, noiseTraders*int(time.Minute/marketsim.DefaultNoise().Every))
-}
-
-// named returns the flag with which other commands find the dev file, "" if they find it
-// without.
-func (d *devCmd) named() string {
-	if path := cli.RelativePath(d.DevFile); path != cli.DevFileDefault {
-		return " --dev-file " + cli.ShellWord(path)
-	}
-	return ""
-}
-
-// commandName returns the command that started this program, to type again.
-func commandName() string {
-	if strings.Contains(os.Args[0], "go-build") {
-		return "go run ./cmd/dx"
-	}
-	return os.Args[0]
 }
 
 // signedCurl returns shell commands that read the balance of the first account.

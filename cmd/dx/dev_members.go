@@ -266,7 +266,7 @@ func stopMembers(members []*runningMember) (err error) {
 }
 
 // printMembers says where the other members are.
-func (m *devMember) printMembers(out io.Writer, api string) {
+func (m *devMember) printMembers(out io.Writer, api, flags string) {
 	fmt.Fprintf(out, "This is member %s of %d. The API of each next one is %d ports higher:", m.Name, len(m.Members), memberPorts)
 	for i := range m.Members[1:] {
 		if u, err := url.Parse(api); err == nil {
@@ -275,5 +275,5 @@ func (m *devMember) printMembers(out io.Writer, api string) {
 			}
 		}
 	}
-	fmt.Fprintf(out, "\n  %s cluster status\n\n", commandName())
+	fmt.Fprintf(out, "\n  %s cluster status%s\n\n", cli.CommandName(), flags)
 }

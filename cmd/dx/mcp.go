@@ -31,8 +31,8 @@ type mcpCmd struct {
 // venueFlags name a venue and a key. Address, key and secret come from the environment or
 // from a file, never from an argument, which every program of the machine can read.
 type venueFlags struct {
-	Profile string `help:"Profile to use: its file, or its name in the folder agents beside the dev file. It holds one key, and takes precedence over all other settings." placeholder:"NAME|FILE" env:"DX_PROFILE"`
-	DevFile string `help:"The file that dx dev writes; the profiles are in the folder agents beside it. DX_URL, DX_KEY and DX_SECRET take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+	Profile string `help:"Profile to use: its file, or its name, of a file in the folder agents beside the dev file (b-agents beside b.json). It holds one key, and takes precedence over all other settings." placeholder:"NAME|FILE" env:"DX_PROFILE"`
+	DevFile string `help:"The file that dx dev writes; the profiles are in the folder agents beside it (b-agents beside b.json). DX_URL, DX_KEY and DX_SECRET take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 	As      string `help:"Whose key to use: that of the dev venue's agent, or of an account of the dev file (trader, maker, reader or treasurer)." default:"agent" env:"DX_AS"`
 }
 

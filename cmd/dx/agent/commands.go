@@ -108,7 +108,7 @@ func (l *list) Run(ctx context.Context, out io.Writer) error {
 		a := &agents[i]
 		t.Row(a.Name, fmt.Sprint(a.UserID), a.State, dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), leftToday(a), fmt.Sprint(a.Usage.OrdersDay))
 	}
-	return t.Print(out, "You have no agents. Make one with dx agent create.")
+	return t.Print(out, fmt.Sprintf("You have no agents. Make one with: %s agent create bot --fund 50%s", cli.CommandName(), p.flags))
 }
 
 // leftToday returns what max_daily_loss leaves, or a dash without this bound.
@@ -212,7 +212,7 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 	if err := t.Print(out, "No activity."); err != nil || l.Cursor == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "\nOlder: dx agent activity %s --cursor %s\n", a.Name, l.Cursor)
+	_, err = fmt.Fprintf(out, "\nOlder: %s agent activity %s --cursor %s%s\n", cli.CommandName(), a.Name, cli.ShellWord(l.Cursor), p.flags)
 	return err
 }
 

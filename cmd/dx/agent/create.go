@@ -71,12 +71,12 @@ func (c *create) Run(ctx context.Context, out io.Writer) error {
 	var made schemas.AgentCreated
 	if _, err := p.do(ctx, "POST", "/agents", body, &made); err != nil {
 		if isCode(err, "duplicate_agent_name") {
-			return fmt.Errorf("%w\nIf it is open and its key is lost, make another one: dx agent key %s", err, c.Name)
+			return fmt.Errorf("%w\nIf it is open and its key is lost, make another one: %s agent key %s%s", err, cli.CommandName(), c.Name, p.flags)
 		}
 		return err
 	}
 	if err := k.issue(ctx, p, made.UserID); err != nil {
-		return fmt.Errorf("the agent %s exists, but has no key: %w\nMake one with dx agent key %s", c.Name, err, c.Name)
+		return fmt.Errorf("the agent %s exists, but has no key: %w\nMake one with: %s agent key %s%s", c.Name, err, cli.CommandName(), c.Name, p.flags)
 	}
 	if c.JSON {
 		err = json.NewEncoder(out).Encode(struct {
@@ -154,6 +154,7 @@ type newKey struct {
 	series  string       // one that the agent may trade
 	host    *bridge.Host // nil: no host gets it
 	profile schemas.Profile
+	flags   string // with which another command finds the owner
 }
 
 // keyResult is a new key as --json prints it, without the secret.
@@ -168,7 +169,7 @@ type keyResult struct {
 // prepare finds out everything that could prevent a profile from being written, before the
 // agent and its key are made.
 func (f *keyFlags) prepare(ctx context.Context, p *portal, devFile, name string) (*newKey, error) {
-	k := &newKey{scopes: f.Scopes, series: "btc-15m"}
+	k := &newKey{scopes: f.Scopes, series: "btc-15m", flags: p.flags}
 	if f.Install != "" {
 		k.host, _ = bridge.FindHost(f.Install)
 		if _, err := bridge.NewServer(serverName); err != nil {
@@ -221,11 +222,11 @@ func (k *newKey) print(out io.Writer) error {
 	name := k.profile.Name
 	_, err := fmt.Fprintf(out, `Its key is in %s.
 
-  give it to a host    dx mcp install --client claude-code --profile %[2]s --write
-  trade with it        dx order buy yes 1 --series %[3]s --profile %[2]s
-  watch it             dx agent show %[2]s
-  stop it              dx agent halt %[2]s
-`, cli.RelativePath(k.path), profileArgument(k.path, name), k.series)
+  give it to a host    %s mcp install --client claude-code --profile %[3]s --write
+  trade with it        %[4]s order buy yes 1 --series %[5]s --profile %[3]s
+  watch it             %[4]s agent show %[6]s%[7]s
+  stop it              %[4]s agent halt %[6]s%[7]s
+`, cli.RelativePath(k.path), cli.InstallCommand(), profileArgument(k.path, name), cli.CommandName(), k.series, name, k.flags)
 	return err
 }
 

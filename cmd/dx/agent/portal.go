@@ -27,9 +27,22 @@ type ownerFlags struct {
 	JSON    bool   `help:"Print JSON."`
 }
 
+// ownerDefault is the owner without --as.
+const ownerDefault = "trader"
+
+// flags returns the flags with which another command finds the same owner.
+func (o *ownerFlags) flags() string {
+	flags := cli.DevFileArgument(o.DevFile)
+	if o.As != ownerDefault {
+		flags += " --as " + cli.ShellWord(o.As)
+	}
+	return flags
+}
+
 // portal is the accounts service of a venue, as an owner.
 type portal struct {
 	base, token string
+	flags       string // with which another command finds this owner
 	http        http.Client
 }
 
@@ -37,7 +50,7 @@ type portal struct {
 const requestTimeout = 15 * time.Second
 
 func (o *ownerFlags) portal() (*portal, error) {
-	p := &portal{base: os.Getenv("DX_PORTAL_URL"), token: cli.SecretVariable("DX_ACCOUNT_TOKEN"), http: http.Client{Timeout: requestTimeout}}
+	p := &portal{base: os.Getenv("DX_PORTAL_URL"), token: cli.SecretVariable("DX_ACCOUNT_TOKEN"), http: http.Client{Timeout: requestTimeout}, flags: o.flags()}
 	if p.base == "" || p.token == "" {
 		dev, err := cli.ReadDevFile(o.DevFile)
 		if err != nil {
@@ -179,7 +192,7 @@ func (p *portal) find(ctx context.Context, name string) (a schemas.Agent, err er
 	case byID != nil:
 		return *byID, nil
 	}
-	return a, fmt.Errorf("you have no agent %q; dx agent list shows your agents", name)
+	return a, fmt.Errorf("you have no agent %q; %s agent list%s shows your agents", name, cli.CommandName(), p.flags)
 }
 
 // addresses returns where a program reaches the venue.

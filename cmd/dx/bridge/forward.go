@@ -136,7 +136,7 @@ func (f *inFlightRequest) failed(answer, failed jsontext.Value, anonymous bool) 
 	}
 	switch {
 	case known && e.Code == "unauthorized":
-		return errorResponse(id, e.HTTP(), "unauthorized: the venue does not have the key of the bridge; dx agent key makes another one of an agent, and dx mcp doctor finds out more", e)
+		return errorResponse(id, e.HTTP(), "unauthorized: the venue does not have the key of the bridge; dx agent key NAME makes another one of an agent, and dx mcp doctor finds out more", e)
 	case known && rest:
 		return venueErrorResponse(id, e.HTTP(), e)
 	case anonymous && id != nil:

@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
+	"duplex/cmd/dx/cli"
 	"duplex/internal/atomicfile"
 )
 
@@ -19,6 +21,7 @@ type Change struct {
 	old, new []byte
 	mode     fs.FileMode // of the file; 0 if it does not exist
 	secret   bool
+	doctor   string // the arguments of dx mcp doctor for this server
 }
 
 // Plan reads the host's file and returns the change that adds s. It writes nothing.
@@ -27,7 +30,10 @@ func (h *Host) Plan(s *Server) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Change{Path: path, secret: len(s.Env) > 0}
+	c := &Change{Path: path, secret: len(s.Env) > 0, doctor: "mcp doctor"}
+	if i := slices.Index(s.Args, "--profile"); i >= 0 && i+1 < len(s.Args) {
+		c.doctor += " --profile " + cli.ShellWord(s.Args[i+1])
+	}
 	if c.Fragment, err = h.Fragment(s); err != nil {
 		return nil, err
 	}
@@ -71,7 +77,7 @@ func (c *Change) Apply(out io.Writer) error {
 	if c.Backup() != "" {
 		backup = " The old file is " + c.Backup() + "."
 	}
-	_, err := fmt.Fprintf(out, "Wrote %s.%s\nRestart the host. If it finds no tools, run dx mcp doctor.\n", c.Path, backup)
+	_, err := fmt.Fprintf(out, "Wrote %s.%s\nRestart the host. If it finds no tools, run:\n\n  %s %s\n", c.Path, backup, cli.CommandName(), c.doctor)
 	return err
 }
 

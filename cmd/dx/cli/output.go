@@ -63,7 +63,7 @@ func Explain(err error) error {
 }
 
 // unauthorizedText is for those for whom dx signs.
-const unauthorizedText = "The venue does not have the key, or the secret belongs to another one. Set DX_KEY and DX_SECRET together, use the dev file of the running venue, or make another key of the agent with dx agent key."
+const unauthorizedText = "The venue does not have the key, or the secret belongs to another one. Set DX_KEY and DX_SECRET together, use the dev file of the running venue, or make another key of the agent with dx agent key NAME."
 
 // explainMandate says which bound of the mandate rejected an order, and what passes
 // (docs/rules/agent-accounts.md#rejections). Amounts are in dollars, and prices in cents.

@@ -22,11 +22,21 @@ import (
 // profileMax bounds a profile file.
 const profileMax = 64 << 10
 
+// profileFolder returns the folder of the profiles of a dev file. Dev files in one folder have
+// folders of their own, so that a second venue leaves the profiles of the first alone.
+func profileFolder(devFile string) string {
+	folder := "agents"
+	if name := filepath.Base(devFile); name != filepath.Base(DevFileDefault) {
+		folder = strings.TrimSuffix(name, ".json") + "-agents"
+	}
+	return filepath.Join(filepath.Dir(devFile), folder)
+}
+
 // ProfilePath returns the absolute path of a profile, given its name or its path. A name is
-// that of a file in the folder agents beside the dev file.
+// that of a file in the folder of the dev file's profiles (docs/rules/agents.md#bridge).
 func ProfilePath(devFile, profile string) (string, error) {
 	if schemas.IsAgentName(profile) {
-		profile = filepath.Join(filepath.Dir(devFile), "agents", profile+".json")
+		profile = filepath.Join(profileFolder(devFile), profile+".json")
 	}
 	return filepath.Abs(profile)
 }

@@ -17,6 +17,32 @@ func ShellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// CommandName returns the command that started this program, to type again.
+func CommandName() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/dx"
+	}
+	return ShellWord(os.Args[0])
+}
+
+// InstallCommand returns CommandName for a command that puts the program into a host's config. A
+// program of go run is deleted when it ends, so it is built first.
+func InstallCommand() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go build -o bin/dx ./cmd/dx && bin/dx"
+	}
+	return CommandName()
+}
+
+// DevFileArgument returns the flag with which other commands find the dev file, "" if they find it
+// without.
+func DevFileArgument(devFile string) string {
+	if path := RelativePath(devFile); path != DevFileDefault {
+		return " --dev-file " + ShellWord(path)
+	}
+	return ""
+}
+
 // RelativePath returns path relative to the working directory if it is inside it.
 func RelativePath(path string) string {
 	wd, err := os.Getwd()

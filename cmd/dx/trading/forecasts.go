@@ -15,7 +15,7 @@ import (
 // Forecast is `dx forecast`, which submits a forecast.
 type Forecast struct {
 	cli.ClientFlags
-	Percent  string     `arg:"" help:"Probability of YES in percent, with up to two decimals, such as 62 or 62.5%."`
+	Percent  string     `arg:"" help:"Probability of YES in percent, with up to two decimals, such as 62 or 62.5%. Below 1 it needs the %, as in 0.5%, since 0.5 could mean 50%."`
 	Series   SeriesFlag `help:"Of the live round of this series, such as btc-15m." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID uint32     `help:"Of the round that trades in this market slot; see dx markets." xor:"market" placeholder:"ID"`
 	JSON     bool       `help:"Print the venue's answer as JSON, also on a terminal."`
@@ -65,10 +65,19 @@ func parsePercent(text string) (int64, error) {
 	if err == nil && (p < 0 || p > 10_000) {
 		err = errors.New("a probability is 0 to 100 percent")
 	}
+	if err == nil && p > 0 && p < 100 && !strings.HasSuffix(text, "%") {
+		// 0.62 may mean 62 %: the same number is a probability of 0 to 1.
+		err = fmt.Errorf("%s may mean %s or %s: write %d%% for %[3]s, or %[1]s%% for %[2]s", text, percentText(p), percentText(p*100), p)
+	}
 	if err != nil {
 		return 0, cli.BadFlag("percent", err)
 	}
 	return p, nil
+}
+
+// percentText formats basis points for a sentence, such as 0.62 % and 62 %.
+func percentText(p int64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%02d", p/100, p%100), "0"), ".") + " %"
 }
 
 // percent formats basis points.

@@ -1,6 +1,7 @@
 package trading
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestPrintForecasts(t *testing.T) {
 }
 
 func TestParsePercent(t *testing.T) {
-	for text, want := range map[string]int64{"62": 6200, "62.5%": 6250, "0": 0, "100%": 10_000, "7.25": 725, "0.01": 1} {
+	for text, want := range map[string]int64{"62": 6200, "62.5%": 6250, "0": 0, "100%": 10_000, "7.25": 725, "0.01%": 1, "0.62%": 62, "1": 100} {
 		if got, err := parsePercent(text); err != nil || got != want {
 			t.Errorf("%q: %d %v, want %d", text, got, err, want)
 		}
@@ -35,5 +36,10 @@ func TestParsePercent(t *testing.T) {
 		if got, err := parsePercent(text); err == nil {
 			t.Errorf("%q is accepted as %d", text, got)
 		}
+	}
+	_, err := parsePercent("0.62")
+	const want = "0.62 may mean 0.62 % or 62 %: write 62% for 62 %, or 0.62% for 0.62 %"
+	if _, ok := errors.AsType[cli.FlagError](err); !ok || !strings.Contains(err.Error(), want) {
+		t.Errorf("0.62: %v, want an error of the flag (exit 2): %s", err, want)
 	}
 }

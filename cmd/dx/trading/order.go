@@ -50,7 +50,7 @@ A market order without --worst trades no more than 2 cents beyond the best price
 in the book, or than the price collar of an agent's mandate allows. The sentence names the price.
 
 --series finds the market in which the series trades now and names its generation, so the
-order cannot reach a later round. --market-id names a slot, whatever trades there.
+order cannot reach a later round. So does --market-id with the round that trades in the slot.
 
 On a terminal the result is a sentence, in a pipe it is the venue's answer as JSON.
 
@@ -85,6 +85,12 @@ func (o *Order) Run(ctx context.Context, out io.Writer) error {
 		}
 		in.MarketID, in.Generation = schemas.Int(r.MarketID), schemas.Int(r.Generation)
 		label.where = string(o.Series)
+	} else {
+		m, err := c.Market(ctx, int(o.MarketID))
+		if err != nil {
+			return cli.Explain(err)
+		}
+		in.Generation = schemas.Int(m.Generation)
 	}
 	if in.Type == "market" && in.WorstTick == nil {
 		if in.WorstTick, err = defaultWorst(ctx, c, in); err != nil {

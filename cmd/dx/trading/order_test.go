@@ -68,6 +68,10 @@ func TestExpiryByTheVenuesClock(t *testing.T) {
 			_, _ = io.WriteString(w, `{"server_time":"9000000000","clock":"virtual","venue_time":"5000000000"}`)
 			return
 		}
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, `{"market_id":1,"generation":7}`)
+			return
+		}
 		body, _ = io.ReadAll(r.Body)
 		_, _ = io.WriteString(w, `{"order_id":"9","client_order_id":"1","status":"resting","seq":"9","filled_qty":0,"resting_qty":1,"fills":[]}`)
 	}))
@@ -75,6 +79,32 @@ func TestExpiryByTheVenuesClock(t *testing.T) {
 	o := Order{ClientFlags: cli.ClientFlags{URL: s.URL, Key: "k", Secret: strings.Repeat("0", 64)}, Side: "buy", Outcome: "yes", Qty: 1, Price: "@55", MarketID: 1, TIF: "gtt", Expires: time.Minute}
 	if err := o.Run(t.Context(), io.Discard); err != nil || !strings.Contains(string(body), `"expiry_ts":"65000000000"`) {
 		t.Errorf("%v, the order is %s, want it to expire a minute after the venue's 5 s", err, body)
+	}
+}
+
+// TestOrderNamesItsGeneration places and previews an order in a slot whose round ends after the command has
+// read it: the order names the generation that was read, and the venue's refusal is the result.
+func TestOrderNamesItsGeneration(t *testing.T) {
+	for _, preview := range []bool{false, true} {
+		var body []byte
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				_, _ = io.WriteString(w, `{"market_id":1,"generation":7}`)
+				return
+			}
+			body, _ = io.ReadAll(r.Body)
+			w.WriteHeader(http.StatusConflict)
+			_, _ = io.WriteString(w, `{"error":{"code":"stale_generation","num":null,"origin":"core","message":"stale","details":null}}`)
+		}))
+		o := Order{ClientFlags: cli.ClientFlags{URL: s.URL, Key: "k", Secret: strings.Repeat("0", 64)}, Side: "buy", Outcome: "yes", Qty: 1, Price: "@55", MarketID: 1, Preview: preview}
+		err := o.Run(t.Context(), io.Discard)
+		s.Close()
+		if !strings.Contains(string(body), `"generation":7`) {
+			t.Errorf("preview %v: the order is %s, want generation 7", preview, body)
+		}
+		if err == nil || !strings.Contains(err.Error(), "stale_generation") {
+			t.Errorf("preview %v: the error is %v, want stale_generation", preview, err)
+		}
 	}
 }
 
