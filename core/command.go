@@ -82,7 +82,8 @@ type DecreaseOrder struct {
 // (docs/rules/orders.md#replace). Market, Side and Outcome of the placement must be those of Old.
 //
 // Seen is what remained of Old when the caller read it; 0 if Qty is the quantity as it is. The new order
-// then has Qty less what Old has lost since, so that what filled on the way is not bought again.
+// then has Qty less what Old has lost since, so that what filled on the way is not bought again. The total
+// and the fills would say the same, but the book does not keep what an order has filled.
 type ReplaceOrder struct {
 	PlaceOrder
 	Old  OrderID
