@@ -105,15 +105,8 @@ func (v *Venue) placement(u core.UserID, in *schemas.ReplaceOrder) (p *schemas.P
 		if o == nil || o.ID == 0 {
 			return
 		}
-		old = schemas.PlaceOrder{
-			MarketID: schemas.Int(o.Market), Generation: schemas.Int(o.Generation), Side: o.Side.String(), Outcome: o.Outcome.String(),
-			Tick: schemas.Ptr(schemas.Int(o.Tick)), Qty: schemas.Int(o.Left), TIF: o.TIF.String(), MaxCost: schemas.U64(o.MaxCost), GroupID: schemas.Int(o.Group),
-			PostOnly: o.Flags.Has(core.PostOnly), ReduceOnly: o.Flags.Has(core.ReduceOnly), CancelOnPause: o.Flags.Has(core.CancelOnPause), StpMaker: o.Flags.Has(core.StpMaker),
-		}
-		if o.TIF == core.GTT {
-			old.ExpiryTs = schemas.Ptr(schemas.U64(o.Expiry))
-		}
-		filled = o.Filled
+		old, filled = Terms(o), o.Filled
+		old.Qty = schemas.Int(o.Left)
 	})
 	p = in.Placement(&old)
 	if in.KeepTotal && in.Qty != nil {
@@ -123,6 +116,19 @@ func (v *Venue) placement(u core.UserID, in *schemas.ReplaceOrder) (p *schemas.P
 		seen = core.Qty(old.Qty)
 	}
 	return p, seen
+}
+
+// Terms returns the placement that a limit order is of.
+func Terms(o *view.Order) schemas.PlaceOrder {
+	p := schemas.PlaceOrder{
+		MarketID: schemas.Int(o.Market), Generation: schemas.Int(o.Generation), Side: o.Side.String(), Outcome: o.Outcome.String(),
+		Tick: schemas.Ptr(schemas.Int(o.Tick)), Qty: schemas.Int(o.Qty), TIF: o.TIF.String(), MaxCost: schemas.U64(o.MaxCost), GroupID: schemas.Int(o.Group),
+		PostOnly: o.Flags.Has(core.PostOnly), ReduceOnly: o.Flags.Has(core.ReduceOnly), CancelOnPause: o.Flags.Has(core.CancelOnPause), StpMaker: o.Flags.Has(core.StpMaker),
+	}
+	if o.TIF == core.GTT {
+		p.ExpiryTs = schemas.Ptr(schemas.U64(o.Expiry))
+	}
+	return p
 }
 
 var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{

@@ -405,8 +405,15 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 		x.suggestCall("list_positions", "market_id", int64(p.MarketID))
 		return
 	}
-	if _, replaces := x.input.(*schemas.ReplaceOrder); replaces && p.MarketID == 0 { // the old order is no longer kept
-		p.MarketID, p.Side, p.Outcome = schemas.Int(first.Market), first.Side.String(), first.Outcome.String()
+	if in, replaces := x.input.(*schemas.ReplaceOrder); replaces {
+		forgotten := p.MarketID == 0 // the row of the old order
+		if forgotten {
+			old := tools.Terms(first)
+			p = in.Placement(&old)
+		}
+		if in.Qty == nil || in.KeepTotal && forgotten { // counts on what the old order had then
+			p.Qty = schemas.Int(first.Qty)
+		}
 	}
 	x.Order, x.Differs = schemas.Ptr(tools.OrderOf(first)), tools.Differs(p, first, agent)
 	x.Replayed = len(x.Differs) == 0 && !x.tool.spec.ReadOnly()

@@ -155,6 +155,18 @@ func TestDuplicateOrders(t *testing.T) {
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "replayed") != true || at(t, text, "outcome") != "not_done" || at(t, text, "order", "status") != "rejected" {
 		t.Errorf("a rejected order again: %s, want a replay of the rejection with not_done", text)
 	}
+	// A repeated replace is one too, whatever it leaves to the old order, which has ended.
+	for i, more := range []string{``, `,"tick":4900`, `,"qty":12`, `,"qty":12,"keep_total":true`, `,"keep_total":true`, `,"tif":"ioc"`} {
+		terms := `,"tif":"gtt","expiry_ts":"9000000000000000000","group_id":7,"cancel_on_pause":true`
+		old := at(t, string(d.callTool(d.alice, "place_order", order(20+2*i, terms)).StructuredContent), "order_id")
+		d.callTool(d.bob, "place_order", strings.Replace(strings.Replace(order(20+i, ""), `"qty":10`, `"qty":4`, 1), "yes", "no", 1)) // fills 4
+		replace := fmt.Sprintf(`{"order_id":%q,"client_order_id":"%d"%s}`, old, 21+2*i, more)
+		if got := d.callTool(d.alice, "replace_order", replace); got.IsError {
+			t.Fatalf("replace %s: %s", replace, got.StructuredContent)
+		}
+		checkMembers(t, "the same replace "+replace, again("replace_order", replace), map[string]any{"replayed": true, "differs": nil, "outcome": nil})
+		d.callTool(d.alice, "cancel_all_orders", `{}`)
+	}
 	// A repeated replace is one too when the row of the old order is no longer kept.
 	old := at(t, string(d.callTool(d.alice, "place_order", order(3, "")).StructuredContent), "order_id")
 	replace := fmt.Sprintf(`{"order_id":%q,"client_order_id":"4","tick":4900,"qty":10}`, old)
