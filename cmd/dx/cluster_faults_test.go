@@ -232,7 +232,7 @@ func lateProposals(r *faultRun) {
 	leader := r.leader()
 	proposer := (leader + 1 + r.round%2) % 3
 	r.signal(leader, syscall.SIGSTOP)
-	r.l.use(proposer) // all of them wait for the leader
+	r.l.use(proposer)                                            // all of them wait for the leader
 	time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // the kill may meet a proposal anywhere on its way
 	r.kill(proposer)
 	r.start(proposer)
