@@ -22,8 +22,8 @@ var floors = map[string]int{
 	"duplex/feeds": 2, "duplex/feeds/sim": 3, "duplex/feeds/manual": 3, "duplex/feeds/session": 3, "duplex/feeds/adapter": 3, "duplex/feeds/adapter/adaptertest": 2, "duplex/feeds/live": 5, "duplex/feeds/replay": 3,
 	"duplex/lanes/lanetest": 8, "duplex/lanes/rest": 8, "duplex/lanes/mcp": 8, "duplex/lanes/ws": 8, "duplex/lanes/portal": 8, "duplex/lanes/portal/web": 0, "duplex/lanes/funding": 7, "duplex/lanes/admin": 8, "duplex/lanes/history": 9, "duplex/lanes/sim": 9,
 	"duplex/lanes/hostile": 9, "duplex/lanes/hostile/flood": 11, "duplex/docs": 0, "duplex/docs/guides": 9, "duplex/internal/address": 0, "duplex/internal/atomicfile": 0, "duplex/internal/backoff": 0, "duplex/internal/certificate": 0, "duplex/internal/postgrestest": 0, "duplex/internal/logbuffer": 0, "duplex/internal/logwriter": 0, "duplex/internal/marketsim": 1, "duplex/internal/memdir": 0, "duplex/internal/timeouts": 0, "duplex/internal/race": 0, "duplex/internal/rawhttp": 3, "duplex/server": 9, "duplex/internal/metrics": 0, "duplex/cluster": 6, "duplex/arena": 10, "duplex/server/servertest": 10,
-	"duplex/cmd/dx/maker": 11, "duplex/cmd/dx/noise": 11, "duplex/cmd/dx/bridge": 11, "duplex/cmd/dx/cli": 11,
-	"duplex/cmd/dx/load": 12, "duplex/cmd/dx/trading": 12, "duplex/cmd/dx/operator": 12, "duplex/cmd/dx/mirror": 12, "duplex/cmd/dx/agent": 13, "duplex/cmd/dx/top": 13, "duplex/cmd/dx": 14,
+	"duplex/cmd/dx/maker": 11, "duplex/cmd/dx/noise": 11, "duplex/cmd/dx/cli": 11,
+	"duplex/cmd/dx/bridge": 12, "duplex/cmd/dx/load": 12, "duplex/cmd/dx/trading": 12, "duplex/cmd/dx/operator": 12, "duplex/cmd/dx/mirror": 12, "duplex/cmd/dx/agent": 13, "duplex/cmd/dx/top": 13, "duplex/cmd/dx": 14,
 }
 
 // testOnly lists packages that only tests and each other import.
