@@ -72,12 +72,14 @@ func (v *Venue) replaceOrder(ctx context.Context, caller *Caller, in *schemas.Re
 	}
 	for i := range 2 {
 		var seen core.Qty
-		p, seen = v.placement(caller.User, in)
+		var rests bool
+		p, seen, rests = v.placement(caller.User, in)
 		known := p.MarketID != 0
 		if i == 1 && !known {
 			break
 		}
-		if f := p.Check(); known && f != nil {
+		// Of an order that has ended the core says so, whatever the terms are.
+		if f := p.Check(); rests && f != nil {
 			return p, r, f
 		}
 		r, err = v.Engine.Submit(ctx, caller.marked(&core.ReplaceOrder{PlaceOrder: *placeCommand(*caller, p), Old: core.OrderID(in.OrderID), Seen: seen}, i))
@@ -91,13 +93,14 @@ func (v *Venue) replaceOrder(ctx context.Context, caller *Caller, in *schemas.Re
 // Placement returns the new order of a replace, with what is absent in it taken from the old one. If the
 // caller has no such order, the market is 0, and the core finds no order to replace.
 func (v *Venue) Placement(caller Caller, in *schemas.ReplaceOrder) *schemas.PlaceOrder {
-	p, _ := v.placement(caller.User, in)
+	p, _, _ := v.placement(caller.User, in)
 	return p
 }
 
 // placement is Placement with what remains of the old order, if the quantity of the new one counts on it:
-// what fills until the replace is sequenced comes off the new one (core.ReplaceOrder).
-func (v *Venue) placement(u core.UserID, in *schemas.ReplaceOrder) (p *schemas.PlaceOrder, seen core.Qty) {
+// what fills until the replace is sequenced comes off the new one (core.ReplaceOrder). rests reports
+// whether the old order rests.
+func (v *Venue) placement(u core.UserID, in *schemas.ReplaceOrder) (p *schemas.PlaceOrder, seen core.Qty, rests bool) {
 	var old schemas.PlaceOrder
 	var filled core.Qty
 	v.Engine.Read(func(_ *venue.Venue, w *view.View) {
@@ -106,7 +109,7 @@ func (v *Venue) placement(u core.UserID, in *schemas.ReplaceOrder) (p *schemas.P
 			return
 		}
 		old, filled = Terms(o), o.Filled
-		old.Qty = schemas.Int(o.Left)
+		old.Qty, rests = schemas.Int(o.Left), o.Status.Live()
 	})
 	p = in.Placement(&old)
 	if in.KeepTotal && in.Qty != nil {
@@ -115,7 +118,7 @@ func (v *Venue) placement(u core.UserID, in *schemas.ReplaceOrder) (p *schemas.P
 	if in.KeepTotal || in.Qty == nil {
 		seen = core.Qty(old.Qty)
 	}
-	return p, seen
+	return p, seen, rests
 }
 
 // Terms returns the placement that a limit order is of.

@@ -70,6 +70,17 @@ func TestReplace(t *testing.T) {
 	replace(now, `"7","tick":5000,"qty":1`, 201, "") // the id of the unknown order is free
 }
 
+// TestReplaceOfAnEndedOrder tests that the terms of an order that has ended say nothing any more: an ioc
+// order cannot be post_only.
+func TestReplaceOfAnEndedOrder(t *testing.T) {
+	t.Parallel()
+	h, alice, _ := newServer(t)
+	_, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, `,"tif":"ioc"`))
+	path := "/v1/portfolio/orders/" + field(t, body, "order_id").(string) + "/replace"
+	wants(h, alice, "POST", path, `{"client_order_id":"2","post_only":true}`, 404, "unknown_order")
+	wants(h, alice, "POST", path, `{"client_order_id":"1","post_only":true}`, 409, "duplicate_client_order_id")
+}
+
 // TestReplaceInherits tests that an absent member is that of the old order, that one with its default is
 // not, and which quantity the new order has after 4 of 10 filled (docs/rules/orders.md#replace).
 func TestReplaceInherits(t *testing.T) {

@@ -334,7 +334,7 @@ func (l *expectations) replacement(c *core.ReplaceOrder, absent map[string]bool,
 }
 
 func (l *expectations) replace(e *entry, c *core.ReplaceOrder, out model.Outcome, m *model.Venue) {
-	if old := l.live[c.Old]; old == nil || old.User != c.User {
+	if old := l.live[c.Old]; old == nil || old.User != c.User || old.Market != c.Market || old.Side != c.Side || old.Outcome != c.Outcome {
 		return // no row, as there is no order to replace
 	}
 	if l.place(e, &c.PlaceOrder, out, m); out.Reject == core.OK {

@@ -562,7 +562,7 @@ func (q *request) Results(lost bool) ([]deep.CommandResult, error) {
 		return nil, errors.Join(err, d.faulty())
 	}
 	q.result = t
-	if q.fault == stalled {
+	if q.fault == stalled || !q.arrived { // the client gave up while the body was on its way
 		if t.code != "unauthorized" {
 			return nil, fmt.Errorf("a request without its whole body is answered %+v", t)
 		}
