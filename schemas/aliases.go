@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,8 @@ var aliases = map[string]string{
 	"outcome":              "contract option answer prediction token yesno position",
 	"expiry_ts":            "expiry expiration expires expiresat expirytime expirationtime expirationts goodtill goodtilltime",
 	"max_cost":             "budget maxspend spend cost notional maxnotional quoteqty",
+	"dollars":              "usd dollaramount amountusd",
+	"expires_in_ms":        "expiresin ttl ttlms expiresms",
 	"group_id":             "group tag",
 	"post_only":            "makeronly",
 	"stp_maker":            "stp selftradeprevention",
@@ -49,6 +52,19 @@ var aliases = map[string]string{
 // spelled returns name in lower case and without separators.
 func spelled(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name))
+}
+
+// Meant returns the name of the member of a request that a name stands for: itself, or the one that was
+// probably meant. in is a pointer to the request.
+func Meant(in any, name string) (meant string, ok bool) {
+	p := requestTypeOf(reflect.TypeOf(in).Elem())
+	i, ok := p.byName[name]
+	if !ok {
+		if i, ok = p.meant(name, inArguments); !ok {
+			return "", false
+		}
+	}
+	return p.fields[i].Name, true
 }
 
 // meant returns the index of the field that an unknown name probably stands for.

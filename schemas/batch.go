@@ -6,12 +6,12 @@ type PlaceOrders struct {
 	Orders []PlaceOrder `json:"orders" nullable:"false" minItems:"1" maxItems:"20" doc:"Partial success is normal"`
 }
 
-func (o *PlaceOrders) validFast() bool {
+func (o *PlaceOrders) validFast(tool bool) bool {
 	if len(o.Orders) < 1 || len(o.Orders) > BatchCap {
 		return false
 	}
 	for i := range o.Orders {
-		if !o.Orders[i].validFast() {
+		if !o.Orders[i].validFast(tool) {
 			return false
 		}
 	}
@@ -24,7 +24,9 @@ type CancelOrders struct {
 	OrderIDs []U64 `json:"order_ids" nullable:"false" maxItems:"20" pattern:"^[0-9]+$" example:"[\"324\",\"325\"]"`
 }
 
-func (c *CancelOrders) validFast() bool { return len(c.OrderIDs) > 0 && len(c.OrderIDs) <= BatchCap }
+func (c *CancelOrders) validFast(bool) bool {
+	return len(c.OrderIDs) > 0 && len(c.OrderIDs) <= BatchCap
+}
 
 // PlaceResult is one element of a batch placement: an outcome or an error. Exactly one of
 // the two is set.

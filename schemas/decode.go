@@ -20,7 +20,7 @@ var strictOptions = json.JoinOptions(json.RejectUnknownMembers(true))
 // fastRequest is a request with a fast decoder. All its fields are in the body.
 type fastRequest interface {
 	decodeFast(body []byte) bool // false: leave the body to the general decoder
-	validFast() bool             // every field is within its domain
+	validFast(tool bool) bool    // every field is within its domain, also for a tool
 }
 
 // Decode decodes the body fields of a request into the struct that into points to, and
@@ -32,7 +32,7 @@ func Decode(body []byte, into any) *Fault { return decodeRequest(body, into, inB
 
 func decodeRequest(body []byte, into any, from location) *Fault {
 	if q, ok := into.(fastRequest); ok {
-		if q.decodeFast(body) && q.validFast() {
+		if q.decodeFast(body) && q.validFast(from == inArguments) {
 			return nil
 		}
 		reflect.ValueOf(into).Elem().SetZero()
@@ -48,9 +48,9 @@ func DecodeOptional(body []byte, into any) *Fault {
 	return Decode(body, into)
 }
 
-// DecodeArguments decodes the argument object of a tool, whose members are the path,
-// query and body fields of the request. Null is an absent optional member, at any depth, because models
-// write it so (docs/rules/agents.md#null).
+// DecodeArguments decodes the argument object of a tool, whose members are the path, query and body
+// fields of the request. Because models write it so, null is an absent optional member, at any depth, and
+// what converts without loss is taken (docs/rules/agents.md#arguments).
 func DecodeArguments(raw []byte, into any) *Fault {
 	if len(raw) == 0 {
 		raw = []byte("{}")
@@ -75,7 +75,7 @@ func decode(body []byte, into any, from location) *Fault {
 // carry one.
 func deferToCore(got faultSet, target reflect.Value) faultSet {
 	if c, ok := target.Addr().Interface().(rejectCarrier); ok && got.domain != nil {
-		c.setReject(coreRejectOf(got.domain.Code), got.domain.Got)
+		c.setReject(coreRejectOf(got.domain.Code))
 		got.domain = nil
 	}
 	return got
@@ -108,9 +108,7 @@ func (f *faultSet) first() *Fault { return HigherRanked(f.unknown, HigherRanked(
 type checker interface{ Check() *Fault }
 
 // rejectCarrier is a request that carries a reject to the core.
-type rejectCarrier interface {
-	setReject(r core.Reject, sent string)
-}
+type rejectCarrier interface{ setReject(r core.Reject) }
 
 // decodeObject decodes a valid JSON object member by member, sets the valid fields of
 // target and returns the faults of the others.
@@ -133,10 +131,10 @@ func decodeObject(v jsontext.Value, p *requestType, target reflect.Value, from l
 			}
 			continue
 		}
-		seen[i] = true
-		if from == inArguments && p.fields[i].Optional && value.Kind() == 'n' {
+		if f := &p.fields[i]; from == inArguments && (f.Optional || f.spare) && value.Kind() == 'n' {
 			continue
 		}
+		seen[i] = true
 		out.merge(decodeMember(value, &p.fields[i], target.FieldByIndex(p.fields[i].index), from, joinPath(at, name)))
 	}
 	if unknownValue != nil {
@@ -171,7 +169,14 @@ func (f *field) appliesTo(from location) bool {
 // missingFields returns the faults of required fields that are absent.
 func (p *requestType) missingFields(seen []bool, from location, at string) (out faultSet) {
 	for i := range p.fields {
-		if f := &p.fields[i]; !f.Optional && !seen[i] && f.appliesTo(from) {
+		if seen[i] {
+			for _, name := range p.fields[i].Instead {
+				seen[p.byName[name]] = true
+			}
+		}
+	}
+	for i := range p.fields {
+		if f := &p.fields[i]; (!f.Optional || f.ToolOnly && from == inArguments) && !seen[i] && f.appliesTo(from) {
 			out.add(newFault(f.missing, joinPath(at, f.Name), "", "required: "+f.domainText))
 		}
 	}
@@ -193,6 +198,10 @@ func runChecks(target reflect.Value, at string, so faultSet) (out faultSet) {
 
 // decodeMember decodes one value. Null is a schema_violation.
 func decodeMember(v jsontext.Value, f *field, target reflect.Value, from location, at string) (out faultSet) {
+	sent := v
+	if from == inArguments && !f.exact {
+		v = f.lossless(v)
+	}
 	switch {
 	case f.elem != nil:
 		return decodeObjects(v, f, target, from, at)
@@ -200,9 +209,9 @@ func decodeMember(v jsontext.Value, f *field, target reflect.Value, from locatio
 		target.SetBytes(bytes.Clone(v))
 	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strictOptions) != nil:
 		target.SetZero()
-		out.add(newFault("schema_violation", at, shown(v), f.domainText))
+		out.add(newFault("schema_violation", at, shown(sent), f.domainText))
 	default:
-		out.add(f.checkDomain(target, shown(v), at))
+		out.add(f.checkDomain(target, shown(sent), at))
 	}
 	return out
 }

@@ -255,7 +255,7 @@ func TestDecodeKeepsTheOrder(t *testing.T) {
 	if f := Decode([]byte(with(limitBuy, "qty", "0", "group_id", "9")), &o); f != nil {
 		t.Fatal(f)
 	}
-	want := PlaceOrder{ClientOrderID: 7, MarketID: 1, Side: "buy", Outcome: "yes", Tick: Ptr(Int(4700)), GroupID: 9, Fault: core.BadQty, sent: "0"}
+	want := PlaceOrder{ClientOrderID: 7, MarketID: 1, Side: "buy", Outcome: "yes", Tick: Ptr(Int(4700)), GroupID: 9, Fault: core.BadQty}
 	if !reflect.DeepEqual(o, want) {
 		t.Errorf("got %+v", o)
 	}
@@ -355,20 +355,23 @@ func TestFaultShowsTheValue(t *testing.T) {
 // orders of a batch, and a fault everywhere else.
 func TestNullArguments(t *testing.T) {
 	nulls := limitBuy
-	for _, name := range []string{"type", "worst_tick", "tif", "expiry_ts", "max_cost", "group_id", "post_only", "reduce_only", "cancel_on_pause", "stp_maker", "generation"} {
+	for _, name := range []string{"type", "worst_tick", "tif", "expiry_ts", "max_cost", "group_id", "post_only", "reduce_only", "cancel_on_pause", "stp_maker"} {
 		nulls = with(nulls, name, "null")
 	}
+	named := with(limitBuy, "generation", "3") // the round, which a tool requires
+	nulls = with(nulls, "generation", "3")
 	for _, c := range []struct {
 		into       any
 		body, want string
 	}{
 		{&PlaceOrder{}, nulls, ""},
-		{&PlaceOrder{}, with(limitBuy, "tick", "null"), "schema_violation"}, // as if it were absent
-		{&PlaceOrder{}, with(marketBuy, "max_cost", "null"), "schema_violation"},
-		{&PlaceOrder{}, with(limitBuy, "side", "null"), "schema_violation"},
-		{&PlaceOrder{}, with(limitBuy, "foo", "null"), "unknown_field"},
+		{&PlaceOrder{}, with(named, "generation", "null"), "schema_violation"},
+		{&PlaceOrder{}, with(named, "tick", "null"), "schema_violation"}, // as if it were absent
+		{&PlaceOrder{}, with(with(marketBuy, "generation", "3"), "max_cost", "null"), "schema_violation"},
+		{&PlaceOrder{}, with(named, "side", "null"), "schema_violation"},
+		{&PlaceOrder{}, with(named, "foo", "null"), "unknown_field"},
 		{&PlaceOrders{}, `{"orders":[` + nulls + `]}`, ""},
-		{&PlaceOrders{}, `{"orders":[` + with(limitBuy, "side", "null") + `]}`, "schema_violation"},
+		{&PlaceOrders{}, `{"orders":[` + with(named, "side", "null") + `]}`, "schema_violation"},
 		{&PlaceOrders{}, `{"orders":null}`, "schema_violation"},
 		{&PlaceOrders{}, `{"orders":[null]}`, "schema_violation"},
 		{&ListOrders{}, `{"status":null,"order_id":null,"client_order_id":null,"market_id":null,"limit":null,"cursor":null,"min_seq":null}`, ""},
@@ -392,7 +395,7 @@ func TestNullArguments(t *testing.T) {
 		}
 	}
 	var plain, null PlaceOrder
-	if f := DecodeArguments([]byte(limitBuy), &plain); f != nil {
+	if f := DecodeArguments([]byte(named), &plain); f != nil {
 		t.Fatal(f)
 	}
 	if f := DecodeArguments([]byte(nulls), &null); f != nil || !reflect.DeepEqual(plain, null) {
@@ -558,20 +561,20 @@ func TestDecodeArguments(t *testing.T) {
 		body, want string
 	}{
 		{&GetMarket{}, `{"market_id":3,"min_seq":"5"}`, ""},
-		{&GetMarket{}, `{"market_id":"3"}`, sv},
+		{&GetMarket{}, `{"market_id":"3"}`, ""},
 		{&GetMarket{}, `{"market_id":0}`, "unknown_market"},
 		{&GetMarket{}, `{}`, sv},
 		{&GetRound{}, `{"market_id":4294967295}`, ""},
 		{&GetRound{}, `{"market_id":4294967296}`, "round_not_found"},
 		{&CancelOrder{}, `{"order_id":"5"}`, ""},
-		{&CancelOrder{}, `{"order_id":5}`, sv},
+		{&CancelOrder{}, `{"order_id":5}`, ""},
 		{&DecreaseOrder{}, `{"order_id":"5","reduce_to":1}`, ""},
 		{&DecreaseOrder{}, `{"reduce_to":1}`, sv},
 		{&ListOrders{}, ``, ""},
 		{&ListOrders{}, `{}`, ""},
 		{&ListOrders{}, `{"status":"resting,executed","limit":20,"cursor":""}`, ""},
 		{&ListOrders{}, `{"status":"resting,"}`, sv},
-		{&ListOrders{}, `{"limit":"20"}`, sv},
+		{&ListOrders{}, `{"limit":"20"}`, ""},
 		{&ListOrders{}, `{"limit":0}`, sv},
 		{&ListOrders{}, `{"limit":1001}`, sv},
 		{&ListOrders{}, `{"Limit":1}`, "unknown_field"},
@@ -584,11 +587,105 @@ func TestDecodeArguments(t *testing.T) {
 		{&WSSubscribe{}, `{"channels":["trades"],"market_ids":[4294967295]}`, ""},
 		{&WSSubscribe{}, `{"channels":["trades"],"market_ids":[4294967296]}`, "unknown_market"},
 		{&WSUpdate{}, `{"sid":1,"action":"add_markets","market_ids":[4294967295]}`, ""},
-		{&PlaceOrder{}, limitBuy, ""},
+		{&PlaceOrder{}, with(limitBuy, "generation", "3"), ""},
+		{&PlaceOrder{}, limitBuy, sv},
+		{&PlaceOrders{}, `{"orders":[` + with(limitBuy, "generation", "3") + `,` + limitBuy + `]}`, sv},
 	} {
 		f := DecodeArguments([]byte(c.body), c.into)
 		if got := verdict(f, PlaceOrder{}); got != c.want {
 			t.Errorf("%T %s\n got %q want %q (%v)", c.into, c.body, got, c.want, f)
+		}
+	}
+}
+
+// TestLosslessArguments tests that a tool takes what converts without loss as what it means, and never a
+// price or an amount in another form; a request of REST takes none of it.
+func TestLosslessArguments(t *testing.T) {
+	named := with(limitBuy, "generation", "3")
+	for _, c := range []struct {
+		into                any
+		plain, other, fault string // other is taken as plain, or is a fault
+	}{
+		{&PlaceOrder{}, named, with(named, "qty", `"10"`), ""},
+		{&PlaceOrder{}, named, with(named, "qty", `10.0`), ""},
+		{&PlaceOrder{}, named, with(named, "market_id", `"1"`, "generation", `"3"`), ""},
+		{&PlaceOrder{}, named, with(named, "client_order_id", `7`), ""},
+		{&PlaceOrder{}, named, with(named, "side", `"BUY"`, "outcome", `"Yes"`), ""},
+		{&PlaceOrder{}, named, with(named, "type", `"LIMIT"`), "limit"},
+		{&PlaceOrder{}, with(named, "post_only", "true"), with(named, "post_only", `"true"`), ""},
+		{&PlaceOrder{}, "", with(named, "qty", `10.5`), "qty"},
+		{&PlaceOrder{}, "", with(named, "qty", `"10.0"`), "qty"},
+		{&PlaceOrder{}, "", with(named, "qty", `1e1`), "qty"},
+		{&PlaceOrder{}, "", with(named, "qty", `"ten"`), "qty"},
+		{&PlaceOrder{}, "", with(named, "client_order_id", `9007199254740992`), "client_order_id"},
+		{&PlaceOrder{}, "", with(named, "client_order_id", `7.0`), "client_order_id"},
+		{&PlaceOrder{}, "", with(named, "tick", `"4700"`), "tick"},
+		{&PlaceOrder{}, "", with(named, "tick", `4700.0`), "tick"},
+		{&PlaceOrder{}, "", with(named, "max_cost", `500`), "max_cost"},
+		{&PlaceOrder{}, "", with(named, "post_only", `1`), "post_only"},
+		{&RequestWithdrawal{}, "", `{"client_withdrawal_id":"w","amount":5,"destination":"d"}`, "amount"},
+		{&SubmitForecast{}, "", `{"market_id":1,"generation":1,"p":"6200"}`, "p"},
+		{&SubmitForecast{}, `{"market_id":1,"generation":1,"p":6200}`, `{"market_id":"1","generation":1.0,"p":6200}`, ""},
+		{&CancelOrders{}, `{"order_ids":["7","8"]}`, `{"order_ids":[7,"8"]}`, ""},
+		{&WaitForEvent{}, `{"after_seq":"1","kinds":["fill"],"market_ids":[6]}`, `{"after_seq":1,"kinds":["FILL"],"market_ids":["6"]}`, ""},
+		{&ListOrders{}, `{"status":"resting,partially_filled,executed,canceled,expired,rejected"}`, `{"status":"Resting,Partially_Filled,Executed,Canceled,Expired,Rejected","cursor":""}`, ""},
+	} {
+		got, want := reflect.New(reflect.TypeOf(c.into).Elem()).Interface(), reflect.New(reflect.TypeOf(c.into).Elem()).Interface()
+		f := DecodeArguments([]byte(c.other), got)
+		switch {
+		case c.fault == "limit": // an explicit default
+			if f != nil || got.(*PlaceOrder).Type != "limit" {
+				t.Errorf("%s: %+v, %v", c.other, got, f)
+			}
+		case c.fault != "":
+			if f == nil || f.Field != c.fault {
+				t.Errorf("%T %s: %v, want a fault of %s", c.into, c.other, f, c.fault)
+			}
+		default:
+			if w := DecodeArguments([]byte(c.plain), want); f != nil || w != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%T %s: %+v (%v), want %+v (%v)", c.into, c.other, got, f, want, w)
+			}
+		}
+		if f := Decode([]byte(c.other), got); f == nil {
+			t.Errorf("%T %s: REST takes it", c.into, c.other)
+		}
+	}
+}
+
+// TestOrderArguments tests what stands in place of the members of an order.
+func TestOrderArguments(t *testing.T) {
+	const named = `{"client_order_id":"7","market_id":1,"side":"buy","outcome":"yes","generation":3}`
+	for _, c := range []struct{ body, field string }{
+		{with(named, "dollars", "5"), ""},
+		{with(named, "dollars", `"5.25"`), ""},
+		{with(named, "dollars", "5", "type", `"market"`, "worst_tick", "6000"), ""},
+		{with(named, "dollars", "5", "qty", "null", "max_cost", "null"), ""},
+		{with(named, "tick", "4700", "qty", "10", "expires_in_ms", "60000"), ""},
+		{with(named, "tick", "4700", "qty", "10", "expires_in_ms", "60000", "tif", `"gtt"`), ""},
+		{named, "qty"},
+		{with(named, "dollars", "null"), "qty"},
+		{with(named, "dollars", "0"), "dollars"},
+		{with(named, "dollars", "-5"), "dollars"},
+		{with(named, "dollars", "5.005"), "dollars"},
+		{with(named, "dollars", `"$5"`), "dollars"},
+		{with(named, "dollars", "1000000000.01"), "dollars"},
+		{with(named, "dollars", "5", "qty", "1"), "dollars"},
+		{with(named, "dollars", "5", "max_cost", `"50000"`), "dollars"},
+		{with(named, "dollars", "5", "type", `"limit"`), "dollars"},
+		{with(named, "dollars", "5", "side", `"sell"`), "dollars"},
+		{with(named, "dollars", "5", "tick", "4700"), "tick"},
+		{with(named, "dollars", "5", "expires_in_ms", "60000"), "expires_in_ms"},
+		{with(named, "tick", "4700", "qty", "10", "expires_in_ms", "999"), "expires_in_ms"},
+		{with(named, "tick", "4700", "qty", "10", "expires_in_ms", "86400001"), "expires_in_ms"},
+		{with(named, "tick", "4700", "qty", "10", "expires_in_ms", "60000", "expiry_ts", `"5"`), "expires_in_ms"},
+		{with(named, "tick", "4700", "qty", "10", "expires_in_ms", "60000", "tif", `"ioc"`), "expiry_ts"},
+	} {
+		field := ""
+		if f := DecodeArguments([]byte(c.body), new(OrderArguments)); f != nil {
+			field = f.Field
+		}
+		if field != c.field {
+			t.Errorf("%s: a fault of %q, want %q", c.body, field, c.field)
 		}
 	}
 }

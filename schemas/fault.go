@@ -37,6 +37,9 @@ func newFault(code, field, got, limit string) *Fault {
 	return &Fault{Code: code, Field: field, Got: got, Limit: limit, Message: msg}
 }
 
+// Shown is shown for other packages.
+func Shown(v jsontext.Value) string { return shown(v) }
+
 // shown returns a JSON value in the form in which a fault shows it: a number, true,
 // false or null as it was sent, a string cut and made printable, and the text of any
 // other value as a string.

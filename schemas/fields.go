@@ -21,7 +21,7 @@ const (
 	inQuery
 	inPath
 	inAny       // for decoding only: every part
-	inArguments // for decoding only: inAny, where null is an absent optional member
+	inArguments // for decoding only: inAny, with the rules of tools (DecodeArguments)
 )
 
 // kind is the shape of one value.
@@ -32,6 +32,7 @@ const (
 	kindU64
 	kindInt
 	kindBool
+	kindDollars
 	kindObject
 	kindRaw // an object that the operation decodes; null and other values pass
 )
@@ -50,6 +51,8 @@ type Member struct {
 	LenMax   int
 	ItemsMin int // bounds of an array; ItemsMax 0: none
 	ItemsMax int
+	Instead  []string // names of the required members that it stands for: one of it and them is enough
+	ToolOnly bool     // a tool requires it, although the route does not
 
 	index []int // for reflect.Value.FieldByIndex
 	tag   reflect.StructTag
@@ -73,7 +76,8 @@ func appendMembers(list []Member, t reflect.Type, at []int) []Member {
 				Name: name, Type: f.Type, Doc: tag.Get("doc"), Optional: strings.Contains(options, "omit"),
 				Enum: splitTag(tag.Get("enum")), Pattern: tag.Get("pattern"), Min: intTag(tag.Get("minimum")), Max: intTag(tag.Get("maximum")),
 				LenMin: sizeTag(tag.Get("minLength")), LenMax: sizeTag(tag.Get("maxLength")),
-				ItemsMin: sizeTag(tag.Get("minItems")), ItemsMax: sizeTag(tag.Get("maxItems")), index: index, tag: tag,
+				ItemsMin: sizeTag(tag.Get("minItems")), ItemsMax: sizeTag(tag.Get("maxItems")),
+				Instead: splitTag(tag.Get("instead")), ToolOnly: tag.Get("tool") == "required", index: index, tag: tag,
 			}
 			m.fillFromTable()
 			list = append(list, m)
@@ -89,6 +93,8 @@ type field struct {
 	kind       kind // of the value, or of each item
 	list       bool
 	nonzero    bool
+	exact      bool     // a price or an amount, which a tool never converts
+	spare      bool     // another member may stand for it
 	parts      []string // legal parts of a comma-separated string
 	pattern    *regexp.Regexp
 	code       string // the fault of a value outside the domain
@@ -113,13 +119,18 @@ func requestTypeOf(t reflect.Type) *requestType {
 	for i, m := range Members(t) {
 		p.fields, p.byName[m.Name] = append(p.fields, newField(m)), i
 	}
+	for _, f := range p.fields {
+		for _, name := range f.Instead {
+			p.fields[p.byName[name]].spare = true
+		}
+	}
 	got, _ := requestTypes.LoadOrStore(t, p)
 	return got.(*requestType)
 }
 
 // newField returns the field of a member. It panics on a type that a request cannot have.
 func newField(m Member) field {
-	f := field{Member: m, nonzero: m.tag.Get("nonzero") == "true", parts: splitTag(m.tag.Get("list"))}
+	f := field{Member: m, nonzero: m.tag.Get("nonzero") == "true", exact: m.tag.Get("exact") == "true", parts: splitTag(m.tag.Get("list"))}
 	f.in = map[string]location{"": inBody, "query": inQuery, "path": inPath}[m.tag.Get("in")]
 	f.setType(m.Type)
 	if m.Pattern != "" && f.kind == kindString {
@@ -145,6 +156,8 @@ func (f *field) setType(t reflect.Type) {
 		f.kind = kindU64
 	case t == reflect.TypeFor[Int]():
 		f.kind = kindInt
+	case t == reflect.TypeFor[Dollars]():
+		f.kind = kindDollars
 	case t.Kind() == reflect.String:
 		f.kind = kindString
 	case t.Kind() == reflect.Bool:
@@ -169,6 +182,8 @@ func (f *field) describeDomain() string {
 		one = "an integer" + describeRange(f.Min, f.Max)
 	case kindBool:
 		one = "true or false"
+	case kindDollars:
+		one = "dollars over 0 with at most two decimals"
 	case kindObject, kindRaw:
 		one = "an object"
 	default:

@@ -4,7 +4,18 @@ package schemas
 type SubmitForecast struct {
 	MarketID   Int `json:"market_id" minimum:"0" maximum:"4294967295" example:"1"`
 	Generation Int `json:"generation" minimum:"1" maximum:"4294967295" doc:"" example:"1"`
-	P          Int `json:"p" minimum:"0" maximum:"10000" doc:"P(YES), basis points" example:"6200"`
+	P          Int `json:"p" minimum:"0" maximum:"10000" exact:"true" doc:"P(YES), basis points (6200 = 62 %)" example:"6200"`
+}
+
+// ForecastArguments are the arguments of the tool submit_forecast.
+type ForecastArguments struct{ SubmitForecast }
+
+// Check rejects a p of 1 to 99, which a model means as a percentage.
+func (a *ForecastArguments) Check() *Fault {
+	if a.P >= 1 && a.P <= 99 {
+		return schemaViolation("p", "0, or 100 to 10000: basis points")
+	}
+	return nil
 }
 
 // SubmittedForecast is the response of a forecast.

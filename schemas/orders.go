@@ -10,29 +10,24 @@ type PlaceOrder struct {
 	Side          string `json:"side" enum:"buy,sell"`
 	Outcome       string `json:"outcome" enum:"yes,no"`
 	Type          string `json:"type,omitzero" enum:"limit,market" doc:"Default limit"`
-	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" doc:"Limit: price in pips (4700 = 47 cents), 100-9900 by 100; required" example:"4700"`
-	WorstTick     *Int   `json:"worst_tick,omitempty" minimum:"1" maximum:"9999" doc:"Market: worst price to accept, pips"`
+	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" exact:"true" doc:"Limit: price in pips (4700 = 47 cents), 100-390 by 10, 400-9600 by 100, 9610-9990 by 10; required" example:"4700"`
+	WorstTick     *Int   `json:"worst_tick,omitempty" minimum:"1" maximum:"9999" exact:"true" doc:"Market: worst price to accept, pips"`
 	Qty           Int    `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Contracts" example:"10"`
 	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok" doc:"Limit; default gtc"`
 	ExpiryTs      *U64   `json:"expiry_ts,omitempty" pattern:"^[0-9]+$" doc:"gtt: Unix ns; required"`
-	MaxCost       U64    `json:"max_cost,omitzero" pattern:"^[0-9]+$" doc:"Market buy: most pips to spend with fees; required"`
+	MaxCost       U64    `json:"max_cost,omitzero" pattern:"^[0-9]+$" exact:"true" doc:"Market buy: most pips to spend with fees; required"`
 	GroupID       Int    `json:"group_id,omitzero" minimum:"0" maximum:"4294967295" doc:"Group for cancel-all"`
 	PostOnly      bool   `json:"post_only,omitzero" doc:"Cancel rather than take"`
 	ReduceOnly    bool   `json:"reduce_only,omitzero" doc:"Only close what is held"`
 	CancelOnPause bool   `json:"cancel_on_pause,omitzero" doc:"Cancel at a freeze or pause"`
 	StpMaker      bool   `json:"stp_maker,omitzero" doc:"At a self-trade cancel the resting one"`
-	Generation    Int    `json:"generation,omitzero" minimum:"1" maximum:"4294967295" doc:"Round of the slot"`
+	Generation    Int    `json:"generation,omitzero" minimum:"1" maximum:"4294967295" tool:"required" doc:"Round of the slot"`
 
 	// Fault is a fault that decoding found and the core records: bad_qty,
 	// bad_price_tick or client_order_id_required. The other fields are valid, and the
 	// core keeps the order as a rejected row.
 	Fault core.Reject `json:"-"`
-
-	sent string // the faulty value, as JSON text
 }
-
-// Sent returns the value that caused Fault, as JSON text; "" if the field was absent.
-func (o *PlaceOrder) Sent() string { return o.sent }
 
 // Limits of orders (docs/rules/orders.md#fields, docs/rules/limits.md#batch-size).
 const (
@@ -127,13 +122,13 @@ func (o *PlaceOrder) checkSell() *Fault {
 	return nil
 }
 
-// setReject sets the reject that decoding found, and the value that caused it.
-func (o *PlaceOrder) setReject(r core.Reject, sent string) { o.Fault, o.sent = r, sent }
+// setReject sets the reject that decoding found.
+func (o *PlaceOrder) setReject(r core.Reject) { o.Fault = r }
 
 // validFast reports whether o, decoded by the fast decoder, is valid. False is not final:
 // a zero value may be an absent field, which only the general decoder can tell.
-func (o *PlaceOrder) validFast() bool {
-	return o.ClientOrderID != 0 && o.MarketID > 0 && o.MarketID <= U32Max && o.Qty > 0 && o.Qty <= QtyMax &&
+func (o *PlaceOrder) validFast(tool bool) bool {
+	return (o.Generation > 0 || !tool) && o.ClientOrderID != 0 && o.MarketID > 0 && o.MarketID <= U32Max && o.Qty > 0 && o.Qty <= QtyMax &&
 		(o.Side == "buy" || o.Side == "sell") && (o.Outcome == "yes" || o.Outcome == "no") &&
 		(o.Type == "" || o.Type == "limit" || o.Type == "market") &&
 		(o.TIF == "" || o.TIF == "gtc" || o.TIF == "gtt" || o.TIF == "ioc" || o.TIF == "fok") &&
@@ -199,12 +194,12 @@ type ReplaceOrder struct {
 	OrderID       U64    `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
 	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$" nonzero:"true" missing:"client_order_id_required" fault:"client_order_id_required" doc:"Of the new order; never used before" example:"1002"`
 	Type          string `json:"type,omitzero" enum:"limit" doc:"Default limit"`
-	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" doc:"Pips" example:"4800"`
+	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" exact:"true" doc:"Pips" example:"4800"`
 	Qty           *Int   `json:"qty,omitempty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Contracts; default: what remains" example:"10"`
 	KeepTotal     bool   `json:"keep_total,omitzero" doc:"qty counts what has filled"`
 	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok"`
 	ExpiryTs      *U64   `json:"expiry_ts,omitempty" pattern:"^[0-9]+$" doc:"gtt: Unix ns"`
-	MaxCost       *U64   `json:"max_cost,omitempty" pattern:"^[0-9]+$" doc:"Buy: most pips to spend with fees"`
+	MaxCost       *U64   `json:"max_cost,omitempty" pattern:"^[0-9]+$" exact:"true" doc:"Buy: most pips to spend with fees"`
 	GroupID       *Int   `json:"group_id,omitempty" minimum:"0" maximum:"4294967295" doc:"Group for cancel-all"`
 	PostOnly      *bool  `json:"post_only,omitempty" doc:"Cancel rather than take"`
 	ReduceOnly    *bool  `json:"reduce_only,omitempty" doc:"Only close what is held"`
@@ -213,8 +208,6 @@ type ReplaceOrder struct {
 
 	// Fault is as in PlaceOrder.
 	Fault core.Reject `json:"-"`
-
-	sent string // the faulty value, as JSON text
 }
 
 // Check applies the rules that involve several fields and not the old order.
@@ -225,14 +218,14 @@ func (r *ReplaceOrder) Check() *Fault {
 	return r.Placement(&PlaceOrder{Tick: new(Int)}).checkLimit()
 }
 
-// setReject sets the reject that decoding found, and the value that caused it.
-func (r *ReplaceOrder) setReject(x core.Reject, sent string) { r.Fault, r.sent = x, sent }
+// setReject sets the reject that decoding found.
+func (r *ReplaceOrder) setReject(x core.Reject) { r.Fault = x }
 
 // Placement returns the new order that replaces old. Of the members of old it uses those that a limit order
 // has; its quantity is that of a request without one.
 func (r *ReplaceOrder) Placement(old *PlaceOrder) *PlaceOrder {
 	p := *old
-	p.ClientOrderID, p.Type, p.Fault, p.sent = r.ClientOrderID, r.Type, r.Fault, r.sent
+	p.ClientOrderID, p.Type, p.Fault = r.ClientOrderID, r.Type, r.Fault
 	set(&p.Qty, r.Qty)
 	set(&p.MaxCost, r.MaxCost)
 	set(&p.GroupID, r.GroupID)

@@ -17,6 +17,7 @@ var (
 	errDigits  = errors.New("not a string of decimal digits")
 	errU64     = errors.New("over 2^64 − 1")
 	errInteger = errors.New("not an integer")
+	errDollars = errors.New("not dollars over 0 with at most two decimals")
 )
 
 // Int64 returns u as an int64. It saturates at 2^63 − 1.

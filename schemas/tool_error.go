@@ -13,16 +13,30 @@ type ToolError struct {
 	Limit        string         `json:"limit,omitzero"`
 	Retryable    bool           `json:"retryable" doc:"The same call may be sent again"`
 	RetryAfterMs *U64           `json:"retry_after_ms,omitempty" pattern:"^[0-9]+$"`
-	Outcome      string         `json:"outcome,omitzero" enum:"not_done,unknown" doc:"Absent where an earlier call of the same did it"`
+	Outcome      string         `json:"outcome" enum:"done,not_done,unknown" doc:"done: an earlier call of the same did it"`
 	Replayed     bool           `json:"replayed,omitzero" doc:"The same order was placed before: order is that one"`
 	Order        *Order         `json:"order,omitempty" doc:"The first order of a client_order_id that was used before"`
 	Differs      []string       `json:"differs,omitempty" doc:"Fields in which that order differs"`
 	Next         *NextCall      `json:"next,omitempty"`
+	Market       *MarketNow     `json:"market,omitempty" doc:"The slot of a placement, as it is now"`
 }
 
-// The outcomes of a rejected call. A replayed call has no outcome, because an earlier
-// call was executed.
+// MarketNow is what a slot trades now. Prices are pips of YES, 0 when there is none.
+type MarketNow struct {
+	MarketID      uint32  `json:"market_id"`
+	Generation    uint32  `json:"generation"`
+	Series        string  `json:"series"`
+	RoundNumber   U64     `json:"round_number"`
+	StrikeDecimal Decimal `json:"strike_decimal"`
+	SecsToClose   int64   `json:"secs_to_close"`
+	YesBid        int64   `json:"yes_bid"`
+	YesAsk        int64   `json:"yes_ask"`
+}
+
+// The outcomes of a call that is answered with an error. That of a replayed call is done, because an
+// earlier call of the same was executed.
 const (
+	Done           = "done"
 	NotDone        = "not_done"
 	OutcomeUnknown = "unknown"
 )

@@ -4,7 +4,7 @@ package schemas
 // destination (docs/rules/money.md#withdrawals).
 type RequestWithdrawal struct {
 	ClientWithdrawalID string `json:"client_withdrawal_id" pattern:"^[A-Za-z0-9_-]{1,64}$" fault:"bad_client_withdrawal_id" doc:"Idempotency key" example:"rent-11"`
-	Amount             U64    `json:"amount" pattern:"^[0-9]+$" nonzero:"true" fault:"bad_amount" doc:"Pips" example:"250000"`
+	Amount             U64    `json:"amount" pattern:"^[0-9]+$" nonzero:"true" fault:"bad_amount" exact:"true" doc:"Pips" example:"250000"`
 	Destination        string `json:"destination" fault:"bad_destination" example:"bank-7"`
 }
 

@@ -3,9 +3,7 @@ package tools
 // Operations lists the operations that REST and the agent lane offer. Beside them are those of
 // RouteOnly and ToolOnly, AdvanceClock of an arena, and the agent lane's own wait_for_event.
 var Operations = []Operation{
-	PlaceOrder,
 	PlaceOrders,
-	PreviewOrder,
 	CancelOrders,
 	CancelAllOrders,
 	DecreaseOrder,
@@ -23,7 +21,6 @@ var Operations = []Operation{
 	ListSettlements,
 	ListLedger,
 	ListPortfolioRounds,
-	SubmitForecast,
 	ListForecasts,
 	GetLimits,
 	ListSeries,
@@ -44,13 +41,15 @@ var Operations = []Operation{
 }
 
 // RouteOnly lists the operations that are no tools, because another tool or resource has what
-// they have: get_venue, cancel_order, dx://account and list_withdrawals.
+// they have: those of the same name in ToolOnly, get_venue, dx://account and list_withdrawals.
 var RouteOnly = []Operation{
+	PlaceOrder, PreviewOrder, SubmitForecast,
 	GetTime, GetStatus, GetRetention, GetSchedule, GetFees,
 	CancelOrder, CancelByClientOrderID,
 	GetDeadman,
 	GetWithdrawal,
 }
 
-// ToolOnly lists the tools that join several routes. tools/list begins with them.
-var ToolOnly = []Operation{GetVenue, CancelOneOrder}
+// ToolOnly lists the tools that join several routes, or take more than their route. tools/list begins
+// with them.
+var ToolOnly = []Operation{GetVenue, PlaceOneOrder, PreviewOneOrder, CancelOneOrder, Forecast}

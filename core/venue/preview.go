@@ -80,6 +80,27 @@ func (v *Venue) Preview(c *core.PlaceOrder, ts int64) (p Preview, r core.Reject)
 	return p, core.OK
 }
 
+// Offered returns how many contracts the book would sell to a market buy for its max_cost, fees included,
+// within its tick, whatever its quantity is, and what the first of them costs with its fee. Both are 0 if
+// nothing is offered, or if the slot is not trading.
+func (v *Venue) Offered(c *core.PlaceOrder) (n core.Qty, first core.Pips) {
+	m := v.market(c.Market)
+	if m == nil || m.Status != core.Trading || !v.userExists(c.User) || !c.Tick.InDomain() {
+		return 0, 0
+	}
+	t := taker{
+		cmd: c, market: m, left: core.QtyMax, family: v.family(c.User), tick: c.Tick, bid: core.IsBid(c.Side, c.Outcome),
+		limit: core.InYes(c.Outcome, c.Tick), rate: v.fees.Taker, budget: clampToPips(c.MaxCost),
+	}
+	n = core.QtyMax - v.simulate(t, nil).left
+	t.left, t.budget = 1, noBudget
+	var one []PreviewFill
+	if v.simulate(t, &one); len(one) > 0 {
+		first = core.Pips(core.InYes(c.Outcome, one[0].TickYes)) + one[0].Fee
+	}
+	return n, first
+}
+
 // simulateMatch does what match does, but returns the fills and changes only t.
 func (v *Venue) simulateMatch(t *taker) (fills []PreviewFill) {
 	if t.cmd.Flags.Has(core.PostOnly) {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,11 +31,11 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 		b, err := gate.EncodeJSON(out)
 		switch out := out.(type) {
 		case *schemas.Outcome:
-			b = hintCanceled(b, in.(*schemas.PlaceOrder), out.Reason)
+			b = hintCanceled(b, &in.(*schemas.OrderArguments).PlaceOrder, out.Reason)
 		case *schemas.Replacement:
 			b = hintCanceled(b, l.gate.Venue.Placement(tools.Caller{User: c.Key.User}, in.(*schemas.ReplaceOrder)), out.Reason)
 		case *schemas.Preview:
-			b = hintCanceled(b, in.(*schemas.PlaceOrder), out.Reason)
+			b = hintCanceled(b, &in.(*schemas.OrderArguments).PlaceOrder, out.Reason)
 		}
 		return b, err
 	}
@@ -59,39 +60,58 @@ func (x *batchItems) add(done any, e *schemas.Error, in any) {
 	x.done, x.errors, x.in = append(x.done, done), append(x.errors, r), append(x.in, in)
 }
 
-// addHints adds hints to the rejected items. Twenty of them must fit into one result, so
-// the general part of a hint and the same next call appear once, and a duplicate shows
-// only the id of the first order.
+// maxAnswerBytes is what the answer of a batch takes at most, in bytes of JSON.
+const maxAnswerBytes = 8000
+
+// addHints adds hints to the rejected items. So that twenty of them fit into one result, the general part
+// of a hint and the market of a slot appear once, a duplicate shows only the id of the first order, and if
+// that is not enough, an item says what the first one of its code does.
 func (x *batchItems) addHints(l *Lane, c *call, t *tool) []any {
 	results := make([]any, len(x.done))
-	said, named := map[string]bool{}, map[string]bool{}
+	said, shown := map[string]bool{}, map[uint32]bool{}
+	size := 0
 	for i, r := range x.errors {
 		if r == nil {
 			results[i] = x.done[i]
 			continue
 		}
 		results[i] = r
-		one := l.hintsFor(c, t, x.in[i], r)
+		one := l.hintsFor(c, t, x.in[i], i, r)
 		one.addHints()
 		if one.general != "" && said[one.general] {
-			if r.Hint = strings.TrimSpace(strings.TrimSuffix(r.Hint, one.general)); r.Hint == "" {
-				r.Hint = "See the first " + r.Error.Code + "."
+			r.Hint = cmp.Or(strings.TrimSpace(strings.TrimSuffix(r.Hint, one.general)), asTheFirst)
+		}
+		said[one.general], r.Order = true, nil
+		if m := r.Market; m != nil {
+			if shown[m.MarketID] {
+				r.Market = nil
 			}
+			shown[m.MarketID] = true
 		}
-		said[one.general] = true
-		if r.Order != nil {
-			r.Order, r.Field, r.Got = nil, "", nil
-		}
-		if r.Next != nil && r.Next.Tool == tools.PreviewOrder.Name {
-			r.Next = nil // twenty orders would not fit
-		}
-		if r.Next != nil {
-			call := string(mustEncode(r.Next))
-			if named[call] {
-				r.Next = nil
-			}
-			named[call] = true
-		}
+		size += len(mustEncode(r))
+	}
+	if size > maxAnswerBytes {
+		x.shorten()
 	}
 	return results
+}
+
+// asTheFirst is the hint of an item that the hint of an earlier one with the same code is true of.
+const asTheFirst = "As the first."
+
+// shorten leaves out what the first item of the same code says in other figures.
+func (x *batchItems) shorten() {
+	const maxGot = 24
+	first := map[string]bool{}
+	for _, r := range x.errors {
+		if r == nil {
+			continue
+		}
+		if first[r.Error.Code] {
+			r.Hint, r.Limit = asTheFirst, ""
+		}
+		if first[r.Error.Code] = true; len(r.Got) > maxGot {
+			r.Got = mustEncode(string(r.Got[:maxGot]) + "…")
+		}
+	}
 }

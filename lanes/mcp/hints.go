@@ -1,10 +1,8 @@
 package mcp
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"strings"
 
@@ -14,7 +12,6 @@ import (
 	"duplex/schemas"
 	"duplex/tools"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -36,22 +33,36 @@ func (l *Lane) errorResult(c *call, t *tool, in any, err error) *toolResult {
 	if fault != nil && e.Code == "unknown_field" && fault.Instead == "" {
 		r.Hint = fmt.Sprintf("%s takes no %s. %s", t.spec.Name, r.Field, r.Hint)
 	}
-	l.hintsFor(c, t, in, &r).addHints()
+	l.hintsFor(c, t, in, wholeCall, &r).addHints()
 	return &toolResult{structured: mustEncode(&r), isError: true}
 }
+
+// wholeCall is the item of a call that is no batch.
+const wholeCall = -1
 
 // hintBuilder adds hints to a tool error.
 type hintBuilder struct {
 	venue *tools.Venue
 	call  *call
 	tool  *tool
+	item  int // of a batch, or wholeCall
 	input any // nil if the call was rejected before it was decoded
 	*schemas.ToolError
 	general string // the end of the hint, which is the same for all errors of a code
 }
 
-func (l *Lane) hintsFor(c *call, t *tool, in any, r *schemas.ToolError) *hintBuilder {
-	return &hintBuilder{l.gate.Venue, c, t, in, r, schemas.GeneralHint(r.Error.Code)}
+func (l *Lane) hintsFor(c *call, t *tool, in any, item int, r *schemas.ToolError) *hintBuilder {
+	switch a := in.(type) { // a tool's arguments have the hints of their route's
+	case *schemas.OrderArguments:
+		if a != nil {
+			return &hintBuilder{l.gate.Venue, c, t, item, &a.PlaceOrder, r, schemas.GeneralHint(r.Error.Code)}
+		}
+	case *schemas.ForecastArguments:
+		if a != nil {
+			in = &a.SubmitForecast
+		}
+	}
+	return &hintBuilder{l.gate.Venue, c, t, item, in, r, schemas.GeneralHint(r.Error.Code)}
 }
 
 // say sets the hint: a part for this call, then a part for all errors of its kind.
@@ -59,8 +70,8 @@ func (x *hintBuilder) say(specific, general string) {
 	x.Hint, x.general = strings.TrimSpace(specific+" "+general), general
 }
 
-// addHints adds facts from the current state: the legal ticks, the missing amount, the
-// first order of a duplicate id, and the next call.
+// addHints adds facts from the current state: the faulty argument, the legal ticks, the missing amount, the
+// first order of a duplicate id, the market of now, and the next call.
 func (x *hintBuilder) addHints() {
 	switch code := x.Error.Code; code {
 	case "missing_scope":
@@ -72,25 +83,49 @@ func (x *hintBuilder) addHints() {
 	case "sequencing_timeout":
 		if x.tool.spec.ReadOnly() {
 			x.say("", "The venue has not applied min_seq in time. Send the same call again.")
+			x.Next = x.sameCall()
 		}
 	}
-	if x.Outcome == schemas.OutcomeUnknown {
+	switch {
+	case x.Outcome == schemas.OutcomeUnknown:
 		x.hintUnknownOutcome()
+	case x.Retryable:
+		x.Next = x.sameCall()
 	}
 	switch p := x.input.(type) {
 	case *schemas.PlaceOrder:
 		if p != nil {
 			x.hintPlacement(p)
 		}
+	case *schemas.PlaceOrders:
+		if p != nil {
+			x.hintBatch(p)
+		}
 	case *schemas.RequestWithdrawal:
 		if p != nil && x.Error.Code == "insufficient_balance" {
 			x.hintWithdrawal(p)
 		}
+	case *schemas.Redeem:
+		if p != nil {
+			x.hintRedeem(p)
+		}
+	case *schemas.SubmitForecast:
+		if p != nil && x.Error.Code == "schema_violation" {
+			x.hintForecast(p)
+		}
 	case *schemas.ReplaceOrder:
 		if p != nil && x.Error.Code != "unknown_order" {
-			x.hintPlacement(x.venue.Placement(tools.Caller{User: x.call.Key.User}, p))
+			x.hintPlacement(x.venue.Placement(x.caller(), p))
 		}
 	}
+	x.complete()
+}
+
+func (x *hintBuilder) caller() tools.Caller {
+	if x.call.Call == nil || x.call.Key == nil {
+		return tools.Caller{}
+	}
+	return tools.Caller{User: x.call.Key.User, Key: x.call.Key}
 }
 
 // suggestCall sets the next call, with one argument.
@@ -110,7 +145,7 @@ func (x *hintBuilder) suggestSeries() {
 	case *schemas.PlaceOrder:
 		market, generation = in.MarketID, in.Generation
 	case *schemas.ReplaceOrder:
-		p := x.venue.Placement(tools.Caller{User: x.call.Key.User}, in)
+		p := x.venue.Placement(x.caller(), in)
 		market, generation = p.MarketID, p.Generation
 	case *schemas.SubmitForecast:
 		market, generation = in.MarketID, in.Generation
@@ -191,30 +226,118 @@ func (x *hintBuilder) hintUnknownOutcome() {
 	}
 }
 
-// hintPlacement adds the hints for a rejected order.
+// hintPlacement adds the hints for a rejected order, and suggests a preview of the order that the venue would
+// accept now, or where there is none, what shows why.
 func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
 	switch x.Error.Code {
-	case "schema_violation":
-		x.hintMaxCost(p)
+	case "schema_violation", "unknown_field":
+		x.hintArguments(p)
+		return
 	case "bad_price_tick":
 		if p.IsMarket() && p.Tick != nil {
 			x.hintMarketTick(p)
 		} else {
 			x.hintTicks(p)
 		}
+		return
 	case "bad_qty":
-		x.Field, x.Got, x.Limit = "qty", sent(p, &p.Qty), "an integer from 1 to 1000000"
+		x.Field, x.Limit = "qty", "an integer from 1 to 1000000"
 	case "client_order_id_required":
-		x.Field, x.Got, x.Limit = "client_order_id", sent(p, nil), "a string of decimal digits, not 0, new for every order"
+		x.Field, x.Limit = "client_order_id", "a string of decimal digits, not 0, new for every order"
 	case "insufficient_balance":
 		x.hintBalance(p)
 	case "insufficient_position", "reduce_only_violation":
 		x.hintPosition(p)
-	case "duplicate_client_order_id":
-		x.hintDuplicate(p)
+	case "bad_expiry":
+		x.hintExpiry()
+	case "per_market_limit":
+		x.Field = "qty"
 	case "mandate_violation":
 		x.hintMandate(p)
+		return
+	case "open_order_limit":
+		x.Next = &schemas.NextCall{Tool: "list_orders", Arguments: map[string]any{"market_id": int64(p.MarketID), "status": openStatuses}}
+		return
+	case "duplicate_client_order_id":
+		x.hintDuplicate(p)
+		return
+	default:
+		return
 	}
+	x.suggestFit(p)
+}
+
+// suggestFit suggests a preview of the order that the venue would accept now. If there is none, next stays.
+// A replace is suggested again, since a preview would count the old order twice; only its price and its id
+// can be corrected that way.
+func (x *hintBuilder) suggestFit(p *schemas.PlaceOrder) {
+	if x.isReplace() {
+		return
+	}
+	fit := x.venue.Fit(x.caller(), p)
+	if fit == nil {
+		return
+	}
+	x.suggestPreview(fit)
+	if x.usedUp() {
+		const used = " The id is used up: next has a new one."
+		x.Hint, x.general = x.Hint+used, x.general+used
+	}
+}
+
+// usedUp reports whether the core rejected the order, which uses up its client_order_id.
+func (x *hintBuilder) usedUp() bool {
+	return x.Error.Origin == schemas.OriginCore && x.Error.Code != "client_order_id_required" && !x.tool.spec.ReadOnly()
+}
+
+func (x *hintBuilder) isReplace() bool {
+	_, ok := x.input.(*schemas.ReplaceOrder)
+	return ok
+}
+
+// suggestPreview suggests a preview of an order. It costs nothing if the model means something else.
+func (x *hintBuilder) suggestPreview(p *schemas.PlaceOrder) {
+	x.Next = &schemas.NextCall{Tool: tools.PreviewOrder.Name, Arguments: objectOf(mustEncode(p))}
+}
+
+// hintArguments adds the hints for arguments of an order that cannot be decoded. If the generation alone is
+// missing, next is the same call with that of now; otherwise a preview of the order that was probably meant.
+func (x *hintBuilder) hintArguments(p *schemas.PlaceOrder) {
+	x.hintMaxCost(p)
+	if x.Field == "generation" && x.suggestGeneration(p) {
+		return
+	}
+	g := newGuess(x.venue, new(schemas.OrderArguments), x.arguments())
+	if in := g.order(); in != nil && x.venue.Complete(x.caller(), in) == nil {
+		x.suggestFit(&in.PlaceOrder)
+	}
+	if x.Next != nil {
+		return
+	}
+	if _, priced := g.meant["tick"]; !priced && g.meant["market_id"] != nil && g.meant["qty"] != nil && g.meant["type"] != "market" {
+		x.Next = &schemas.NextCall{Tool: tools.GetOrderbook.Name, Arguments: map[string]any{"market_id": g.meant["market_id"], "depth": 5}}
+	}
+}
+
+// suggestGeneration suggests the same call with the generation of now, if the venue would accept it.
+func (x *hintBuilder) suggestGeneration(p *schemas.PlaceOrder) bool {
+	arguments := objectOf(x.arguments())
+	if sent := x.named()["generation"]; arguments == nil || x.isReplace() || sent != nil && sent.Kind() != 'n' {
+		return false
+	}
+	var generation uint32
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if s, ok := v.Market(core.MarketID(p.MarketID.MarketID())); ok {
+			generation = s.Generation
+		}
+	})
+	arguments["generation"] = int64(generation)
+	in := new(schemas.OrderArguments)
+	if schemas.DecodeArguments(mustEncode(arguments), in) != nil || x.venue.Complete(x.caller(), in) != nil || !x.venue.Accepts(x.caller(), &in.PlaceOrder) {
+		return false
+	}
+	x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: arguments}
+	return true
 }
 
 // withoutOld marks amounts of a rejected replace.
@@ -229,22 +352,12 @@ func (x *hintBuilder) replaced(w *view.View) *view.Order {
 	return nil
 }
 
-// sent returns the value that caused the rejection of an order: as it was sent if decoding
-// found the fault, else n, or nil.
-func sent(p *schemas.PlaceOrder, n *schemas.Int) jsontext.Value {
-	switch {
-	case p.Sent() != "":
-		return jsontext.Value(p.Sent())
-	case n != nil:
-		return mustEncode(*n)
-	}
-	return nil
-}
-
 // hintTicks names the nearest legal ticks (docs/rules/prices.md#grid).
 func (x *hintBuilder) hintTicks(p *schemas.PlaceOrder) {
-	bound := p.LimitTick()
-	x.Field, x.Got = "tick", sent(p, &bound)
+	x.Field = "tick"
+	if p.IsMarket() {
+		x.Field = "worst_tick"
+	}
 	var grid core.Grid
 	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { grid = v.Rules().Grid })
 	t := core.Tick(min(max(p.LimitTick(), 0), schemas.TickMax+1))
@@ -258,45 +371,54 @@ func (x *hintBuilder) hintTicks(p *schemas.PlaceOrder) {
 		x.Limit = fmt.Sprintf("the nearest legal ticks are %d and %d", below, above)
 	}
 	x.Hint = capitalize(x.Limit) + ". " + x.Hint
-	nearest := cmp.Or(below, above)
-	if p.Side == "sell" {
-		nearest = cmp.Or(above, below)
-	}
+	meant := *p
 	if t >= 1 && t < 100 && grid.Legal(t*100) {
-		nearest = t * 100
 		x.Hint = fmt.Sprintf("%d is not cents: %d cents is %d. ", t, t, t*100) + x.Hint
+		tick := schemas.Int(t * 100)
+		if meant.Tick = &tick; p.IsMarket() {
+			meant.Tick, meant.WorstTick = nil, &tick
+		}
 	}
-	name := "tick"
-	if p.IsMarket() {
-		name = "worst_tick"
+	if in, ok := x.input.(*schemas.ReplaceOrder); ok {
+		x.suggestReplace(in, &meant, below, above)
+		return
 	}
-	x.suggestPreview(p, map[string]any{name: int64(nearest)})
+	x.suggestFit(&meant)
+}
+
+// suggestReplace suggests the same replace with the nearest legal tick that is not worse, under a free id.
+// A price that had to be guessed becomes a preview of the new order.
+func (x *hintBuilder) suggestReplace(in *schemas.ReplaceOrder, meant *schemas.PlaceOrder, below, above core.Tick) {
+	better := below
+	if meant.Side == "sell" {
+		better = above
+	}
+	arguments := objectOf(x.arguments())
+	if in.Tick == nil || arguments == nil || better == 0 || *meant.Tick != *in.Tick {
+		if fit := x.venue.Fit(x.caller(), meant); fit != nil {
+			x.suggestPreview(fit)
+		}
+		return
+	}
+	arguments["tick"], arguments["client_order_id"] = int64(better), x.freeID(meant.ClientOrderID)
+	x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: arguments}
+}
+
+func (x *hintBuilder) freeID(id schemas.U64) (free string) {
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { free = tools.FreeClientOrderID(v, x.caller().User, id).String() })
+	return free
 }
 
 // hintMarketTick suggests the same market order without a tick, which is also out of range here.
 func (x *hintBuilder) hintMarketTick(p *schemas.PlaceOrder) {
-	x.Field, x.Got, x.Limit = "tick", sent(p, p.Tick), "a market order has no tick"
+	x.Field, x.Limit = "tick", "a market order has no tick"
 	x.say("A market order has no tick: leave it out.", "worst_tick is the worst price to accept.")
-	x.suggestPreview(p, nil)
-	delete(x.Next.Arguments, "tick")
+	meant := *p
+	meant.Tick = nil
+	x.suggestFit(&meant)
 }
 
-// suggestPreview suggests a preview of an order with some of its fields replaced, under a
-// client_order_id that is free. It costs nothing if the model means something else.
-func (x *hintBuilder) suggestPreview(p *schemas.PlaceOrder, replaced map[string]any) {
-	arguments := map[string]any{}
-	if err := json.Unmarshal(mustEncode(p), &arguments); err != nil {
-		panic(err) // it was just encoded
-	}
-	maps.Copy(arguments, replaced)
-	var id schemas.U64
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { id = tools.FreeClientOrderID(v, x.call.Key.User, p.ClientOrderID) })
-	arguments["client_order_id"] = id.String()
-	x.Next = &schemas.NextCall{Tool: tools.PreviewOrder.Name, Arguments: arguments}
-}
-
-// hintMaxCost suggests the bounds of a market buy that has no max_cost: the best price
-// offered, and what the order costs at it.
+// hintMaxCost names what a market buy without max_cost costs at the best price offered.
 func (x *hintBuilder) hintMaxCost(p *schemas.PlaceOrder) {
 	if x.Field != "max_cost" || p.Side != "buy" || !p.IsMarket() {
 		return
@@ -305,18 +427,11 @@ func (x *hintBuilder) hintMaxCost(p *schemas.PlaceOrder) {
 	var cost core.Pips
 	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		if s, ok := v.Market(core.MarketID(p.MarketID.MarketID())); ok && p.WorstTick == nil {
-			for l := range s.Book.Levels(p.Outcome == "no") { // the bids are the offers of NO
-				worst = l.Tick
-				if p.Outcome == "no" {
-					worst = l.Tick.Opposite()
-				}
-				break
-			}
+			worst = bestOffer(&s, p.Outcome == "no")
 		}
 		cost = core.Pips(p.Qty) * core.ReservationPerContract(v.Fees().Taker, worst)
 	})
-	x.Hint = fmt.Sprintf("A market buy needs max_cost, the most pips to spend with fees; worst_tick bounds the price of each contract. %d contracts at up to %d pips cost at most %d.", int64(p.Qty), worst, cost)
-	x.suggestPreview(p, map[string]any{"worst_tick": int64(worst), "max_cost": fmt.Sprint(cost)})
+	x.Hint = fmt.Sprintf("A market buy needs max_cost, the most pips to spend with fees, or dollars in place of qty and max_cost; worst_tick bounds the price of each contract. %d contracts at up to %d pips cost at most %d.", int64(p.Qty), worst, cost)
 }
 
 // hintBalance names the cash that the order needs and the free cash.
@@ -334,7 +449,7 @@ func (x *hintBuilder) hintBalance(p *schemas.PlaceOrder) {
 	if limit := core.Pips(min(uint64(p.MaxCost), math.MaxInt64)); limit > 0 && limit < need {
 		need = limit
 	}
-	x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("%d pips of free cash; this needs %d", have, need)
+	x.Field, x.Limit = "qty", fmt.Sprintf("%d pips of free cash; this needs %d", have, need)
 	x.Hint = fmt.Sprintf("This order needs %d pips, fees included; free cash%s is %d pips. %s", need, without, have, x.Hint)
 	x.Next = &schemas.NextCall{Tool: "get_account", Arguments: map[string]any{}}
 }
@@ -343,7 +458,7 @@ func (x *hintBuilder) hintBalance(p *schemas.PlaceOrder) {
 func (x *hintBuilder) hintWithdrawal(p *schemas.RequestWithdrawal) {
 	var have core.Pips
 	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { have, _ = v.Balance(x.call.Key.User) })
-	x.Field, x.Got, x.Limit = "amount", mustEncode(p.Amount), fmt.Sprintf("%d pips of free cash", have)
+	x.Field, x.Limit = "amount", fmt.Sprintf("%d pips of free cash", have)
 	x.say(fmt.Sprintf("This withdraws %d pips; free cash is %d pips.", uint64(p.Amount), have), "Withdraw less, or cancel orders that reserve cash.")
 	x.Next = &schemas.NextCall{Tool: "get_account", Arguments: map[string]any{}}
 }
@@ -371,20 +486,19 @@ func (x *hintBuilder) hintPosition(p *schemas.PlaceOrder) {
 		if p.Outcome == "no" {
 			held, of = at.Yes, "YES"
 		}
-		x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("at most %d, the %s held", held, of)
+		x.Field, x.Limit = "qty", fmt.Sprintf("at most %d, the %s held", held, of)
 		x.Hint = fmt.Sprintf("This order is for %d; a reduce-only buy of %s in market %d is for at most the %d %s held. %s", int64(p.Qty), strings.ToUpper(p.Outcome), int64(p.MarketID), held, of, x.Hint)
 		return
 	}
 	yes, no := at.Yes-at.YesReserved, at.No-at.NoReserved
-	x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("free contracts: %d YES, %d NO", yes, no)
+	x.Field, x.Limit = "qty", fmt.Sprintf("free contracts: %d YES, %d NO", yes, no)
 	x.Hint = fmt.Sprintf("This order is for %d; free to sell in market %d%s are %d YES and %d NO. %s", int64(p.Qty), int64(p.MarketID), without, yes, no, x.Hint)
 }
 
 // hintDuplicate shows the first order of a client_order_id. The same order again is a
-// replay: the result shows the first order and omits the outcome, since that order was
-// placed. A different order with the same id was not placed.
+// replay: the result shows the first order, and its outcome is done. A different order with the same id was not placed.
 func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
-	x.Field, x.Got = "client_order_id", mustEncode(p.ClientOrderID)
+	x.Field = "client_order_id"
 	var first *view.Order
 	agent := x.venue.Engine.Owner(x.call.Key.User) != x.call.Key.User
 	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
@@ -415,6 +529,14 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 			p.Qty = schemas.Int(first.Qty)
 		}
 	}
+	if sent := x.named(); p == x.input { // what dollars and expires_in_ms stand for now is not what they stood for then
+		if sent["dollars"] != nil {
+			p.Qty = schemas.Int(first.Qty)
+		}
+		if sent["expires_in_ms"] != nil && first.TIF == core.GTT {
+			p.ExpiryTs = schemas.Ptr(schemas.U64(first.Expiry))
+		}
+	}
 	x.Order, x.Differs = schemas.Ptr(tools.OrderOf(first)), tools.Differs(p, first, agent)
 	x.Replayed = len(x.Differs) == 0 && !x.tool.spec.ReadOnly()
 	if first.ID == 0 {
@@ -425,7 +547,7 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 	row := fmt.Sprintf("order %d: status %s, %d filled, %d left.", first.ID, first.Status, first.Filled, first.Left)
 	switch {
 	case x.Replayed:
-		x.Outcome = ""
+		x.Outcome = schemas.Done
 		x.say("This is "+row, "It was placed by an earlier call, and nothing new was placed. Do not send it again; another order needs a new client_order_id.")
 	case len(x.Differs) > 0:
 		x.say("This client_order_id belongs to another order, "+row, "Nothing was placed: differs names the fields. Use a new client_order_id.")

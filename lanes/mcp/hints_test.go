@@ -22,7 +22,7 @@ func TestErrorHints(t *testing.T) {
 	d := generous(t)
 	placed := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
 	buy := func(id, tick, qty string) string {
-		return `{"client_order_id":"` + id + `","market_id":1,"side":"buy","outcome":"yes","tick":` + tick + `,"qty":` + qty + `}`
+		return `{"client_order_id":"` + id + `","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":` + tick + `,"qty":` + qty + `}`
 	}
 	for _, x := range []struct{ arguments, code, hint, next, by string }{
 		{buy("2", "4750", "1"), "bad_price_tick", "4700 and 4800", "preview_order", ""},
@@ -31,13 +31,13 @@ func TestErrorHints(t *testing.T) {
 		{buy("5", "99", "1"), "bad_price_tick", "99 cents is 9900. The lowest legal tick is 100", "preview_order", ""},
 		{buy("6", "9999", "1"), "bad_price_tick", "The highest legal tick is 9990", "preview_order", ""},
 		{buy("7", "10000", "1"), "bad_price_tick", "The highest legal tick is 9990", "preview_order", ""},
-		{buy("8", "5000", "900000"), "insufficient_balance", "needs 4556700000 pips, fees included; free cash is 99950000 pips", "get_account", ""},
+		{buy("8", "5000", "900000"), "insufficient_balance", "needs 4556700000 pips, fees included; free cash is 99950000 pips", "preview_order", ""},
 		{order(1, ""), "duplicate_client_order_id", "This is order " + placed + ": status resting, 0 filled, 10 left. It was placed by an earlier call, and nothing new was placed.", "list_orders", placed},
 		{order(2, ""), "duplicate_client_order_id", "was rejected with bad_price_tick. It was not placed", "list_orders", "2"},
 		{strings.Replace(order(9, ""), "buy", "sell", 1), "insufficient_position", "0 YES and 0 NO", "list_positions", ""},
-		{`{"client_order_id":"10","market_id":1,"side":"buy","outcome":"yes","type":"market","qty":2}`, "schema_violation", "A market buy needs max_cost", "preview_order", ""},
+		{`{"client_order_id":"10","market_id":1,"generation":1,"side":"buy","outcome":"yes","type":"market","qty":2}`, "schema_violation", "A market buy needs max_cost", "preview_order", ""},
 		{strings.Replace(order(11, ""), `"market_id":1`, `"market_id":31`, 1), "unknown_market", "market", "list_series", ""},
-		{`{"client_order_id":"12","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"90000","qty":2,"tick":0}`, "bad_price_tick", "A market order has no tick: leave it out. worst_tick", "preview_order", ""},
+		{`{"client_order_id":"12","market_id":1,"generation":1,"side":"buy","outcome":"yes","type":"market","max_cost":"90000","qty":2,"tick":0}`, "bad_price_tick", "A market order has no tick: leave it out. worst_tick", "preview_order", ""},
 		{strings.Replace(order(13, `,"reduce_only":true`), `"outcome":"yes"`, `"outcome":"no"`, 1), "reduce_only_violation", "a reduce-only buy of NO in market 1 is for at most the 0 YES held", "list_positions", ""},
 	} {
 		text := string(d.callTool(d.alice, "place_order", x.arguments).StructuredContent)
@@ -79,7 +79,7 @@ func TestReplaceHints(t *testing.T) {
 		t.Error(text)
 	}
 	placed(d.bob, strings.Replace(order(1, ""), `"outcome":"yes"`, `"outcome":"no"`, 1)) // alice holds 10 YES
-	old = placed(d.alice, `{"client_order_id":"2","market_id":1,"side":"sell","outcome":"yes","tick":6000,"qty":10}`)
+	old = placed(d.alice, `{"client_order_id":"2","market_id":1,"generation":1,"side":"sell","outcome":"yes","tick":6000,"qty":10}`)
 	reducing := strings.Replace(order(3, `,"reduce_only":true`), `"outcome":"yes"`, `"outcome":"no"`, 1)
 	text = string(d.callTool(d.alice, "place_order", strings.Replace(reducing, `"qty":10`, `"qty":11`, 1)).StructuredContent)
 	if at(t, text, "error", "code") != "reduce_only_violation" || at(t, text, "limit") != "at most 10, the YES held" {
@@ -99,11 +99,11 @@ func TestReplaceHints(t *testing.T) {
 }
 
 // TestDuplicateOrders tests that the same order sent again returns the first order with
-// replayed and without an outcome, and that a different order with the same id is not_done.
+// replayed and the outcome done, and that a different order with the same id is not_done.
 func TestDuplicateOrders(t *testing.T) {
 	t.Parallel()
 	d := generous(t)
-	full := `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"limit","tick":5000,"qty":10,"tif":"gtc","expiry_ts":"0","max_cost":"0","group_id":0,"post_only":false,"generation":1}`
+	full := `{"client_order_id":"1","market_id":1,"generation":1,"side":"buy","outcome":"yes","type":"limit","tick":5000,"qty":10,"tif":"gtc","expiry_ts":"0","max_cost":"0","group_id":0,"post_only":false}`
 	id := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
 	again := func(tool, arguments string) string {
 		t.Helper()
@@ -117,10 +117,10 @@ func TestDuplicateOrders(t *testing.T) {
 	for _, same := range []string{order(1, ""), full, strings.Replace(order(1, ""), `"1"`, `"001"`, 1)} {
 		text := again("place_order", same)
 		checkMembers(t, "the same order "+same, text, map[string]any{
-			"replayed": true, "outcome": nil, "differs": nil, "order.order_id": id, "order.status": "resting", "next.arguments.order_id": id,
+			"replayed": true, "outcome": "done", "differs": nil, "order.order_id": id, "order.status": "resting", "next.arguments.order_id": id,
 		})
 		if strings.Contains(text, "not_done") {
-			t.Errorf("the same order %s has an outcome: %s", same, text)
+			t.Errorf("the same order %s was not done: %s", same, text)
 		}
 	}
 	for name, other := range map[string]string{
@@ -128,7 +128,7 @@ func TestDuplicateOrders(t *testing.T) {
 		"side": strings.Replace(order(1, ""), "buy", "sell", 1), "outcome": strings.Replace(order(1, ""), "yes", "no", 1), "tif": order(1, `,"tif":"ioc"`), "max_cost": order(1, `,"max_cost":"100000"`),
 		"group_id": order(1, `,"group_id":1`), "post_only": order(1, `,"post_only":true`), "reduce_only": order(1, `,"reduce_only":true`), "cancel_on_pause": order(1, `,"cancel_on_pause":true`),
 		"stp_maker": order(1, `,"stp_maker":true`), "generation": order(1, `,"generation":2`), "tif expiry_ts": order(1, `,"tif":"gtt","expiry_ts":"9000000000000000000"`),
-		"type max_cost": `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"1000","qty":10}`,
+		"type max_cost": `{"client_order_id":"1","market_id":1,"generation":1,"side":"buy","outcome":"yes","type":"market","max_cost":"1000","qty":10}`,
 	} {
 		text := again("place_order", other)
 		want := strings.Fields(name)
@@ -147,8 +147,8 @@ func TestDuplicateOrders(t *testing.T) {
 	}
 	// A terminal order is shown with its final status.
 	d.callTool(d.alice, "cancel_order", `{"order_id":"`+id+`"}`)
-	if text := again("place_order", order(1, "")); at(t, text, "replayed") != true || at(t, text, "order", "status") != "canceled" || at(t, text, "outcome") != nil || !strings.Contains(text, "status canceled") {
-		t.Errorf("a canceled order again: %s, want a replay that shows it canceled, without an outcome", text)
+	if text := again("place_order", order(1, "")); at(t, text, "replayed") != true || at(t, text, "order", "status") != "canceled" || at(t, text, "outcome") != "done" || !strings.Contains(text, "status canceled") {
+		t.Errorf("a canceled order again: %s, want a replay that shows it canceled, and done", text)
 	}
 	// A rejected order was not placed.
 	d.callTool(d.alice, "place_order", strings.Replace(order(2, ""), "5000", "5050", 1))
@@ -164,7 +164,7 @@ func TestDuplicateOrders(t *testing.T) {
 		if got := d.callTool(d.alice, "replace_order", replace); got.IsError {
 			t.Fatalf("replace %s: %s", replace, got.StructuredContent)
 		}
-		checkMembers(t, "the same replace "+replace, again("replace_order", replace), map[string]any{"replayed": true, "differs": nil, "outcome": nil})
+		checkMembers(t, "the same replace "+replace, again("replace_order", replace), map[string]any{"replayed": true, "differs": nil, "outcome": "done"})
 		d.callTool(d.alice, "cancel_all_orders", `{}`)
 	}
 	// A repeated replace is one too when the row of the old order is no longer kept.
@@ -201,7 +201,7 @@ func TestBatchItemHints(t *testing.T) {
 	d := generous(t)
 	id := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
 	buy := func(id int, more string) string {
-		return fmt.Sprintf(`{"client_order_id":"%d","side":"buy","outcome":"yes",%s}`, id, more)
+		return fmt.Sprintf(`{"client_order_id":"%d","generation":1,"side":"buy","outcome":"yes",%s}`, id, more)
 	}
 	orders := []string{
 		order(1, ""), buy(2, `"market_id":1,"tick":4750,"qty":1`), buy(3, `"market_id":1,"tick":4850,"qty":1`), buy(4, `"market_id":1,"tick":5000,"qty":900000`),
@@ -214,15 +214,15 @@ func TestBatchItemHints(t *testing.T) {
 		t.Fatalf("place_orders of %d: %s, want one result for each", len(orders), got.StructuredContent)
 	}
 	for i, want := range []struct{ code, hint, field, got, limit, outcome, next string }{
-		{"duplicate_client_order_id", "This is order " + id + ": status resting, 0 filled, 10 left. It was placed by an earlier call", "", "", "", "", "list_orders"},
-		{"bad_price_tick", "4700 and 4800. The tick is off the grid", "tick", "4750", "the nearest legal ticks are 4700 and 4800", "not_done", ""},
-		{"bad_price_tick", "The nearest legal ticks are 4800 and 4900.", "tick", "4850", "the nearest legal ticks are 4800 and 4900", "not_done", ""},
-		{"insufficient_balance", "needs 4556700000 pips", "qty", "900000", "pips of free cash; this needs 4556700000", "not_done", "get_account"},
-		{"bad_qty", "whole number of shares", "qty", "0", "an integer from 1 to 1000000", "not_done", ""},
-		{"unknown_market", "ever opened", "", "", "", "not_done", "list_series"},
+		{"duplicate_client_order_id", "This is order " + id + ": status resting, 0 filled, 10 left. It was placed by an earlier call", "client_order_id", "1", "", "done", "list_orders"},
+		{"bad_price_tick", "4700 and 4800. The tick is off the grid", "tick", "4750", "the nearest legal ticks are 4700 and 4800", "not_done", "preview_order"},
+		{"bad_price_tick", "The nearest legal ticks are 4800 and 4900.", "tick", "4850", "the nearest legal ticks are 4800 and 4900", "not_done", "preview_order"},
+		{"insufficient_balance", "needs 4556700000 pips", "qty", "900000", "pips of free cash; this needs 4556700000", "not_done", "preview_order"},
+		{"bad_qty", "whole number of shares", "qty", "0", "an integer from 1 to 1000000", "not_done", "get_account"},
+		{"unknown_market", "ever opened", "market_id", "31", "", "not_done", "list_series"},
 		{},
-		{"bad_price_tick", "47 cents is 4700. The lowest legal tick is 100", "tick", "47", "the lowest legal tick is 100", "not_done", ""},
-		{"duplicate_client_order_id", "another order, order " + id, "", "", "", "not_done", ""},
+		{"bad_price_tick", "47 cents is 4700. The lowest legal tick is 100", "tick", "47", "the lowest legal tick is 100", "not_done", "preview_order"},
+		{"duplicate_client_order_id", "another order, order " + id, "client_order_id", "1", "", "not_done", "list_orders"},
 	} {
 		text := string(list.Results[i])
 		say := func(name string) string {
@@ -282,12 +282,12 @@ func TestBatchHintsAreShort(t *testing.T) {
 	of := func(first, more string) string { // for the orders that exist
 		items := make([]string, 20)
 		for i := range items {
-			items[i] = fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":%s,"qty":%d%s}`, 10_000_000_000+i, first, 1000+i, more)
+			items[i] = fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":%s,"qty":%d%s}`, 10_000_000_000+i, first, 1000+i, more)
 		}
 		return `{"orders":[` + strings.Join(items, ",") + `]}`
 	}
-	const zero = `{"client_order_id":"0","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":1}`
-	const one = `{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":1}`
+	const zero = `{"client_order_id":"0","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":5000,"qty":1}`
+	const one = `{"client_order_id":"%d","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":5000,"qty":1}`
 	for name, x := range map[string]struct{ tool, arguments, code string }{
 		"replayed":        {"place_orders", of("1000", ""), "duplicate_client_order_id"},
 		"another":         {"place_orders", of("1100", `,"post_only":true,"cancel_on_pause":true,"group_id":1`), "duplicate_client_order_id"},
@@ -297,7 +297,7 @@ func TestBatchHintsAreShort(t *testing.T) {
 		"cash":            {"place_orders", twenty(strings.Replace(one, `"qty":1`, `"qty":900000`, 1)), "insufficient_balance"},
 		"contracts":       {"place_orders", twenty(strings.Replace(strings.Replace(one, `"qty":1`, `"qty":999999`, 1), "buy", "sell", 1)), "insufficient_position"},
 		"markets":         {"place_orders", twenty(strings.Replace(one, `"market_id":1`, `"market_id":4294967295`, 1)), "unknown_market"},
-		"generations":     {"place_orders", twenty(strings.Replace(one, `"qty":1`, `"qty":1,"generation":4294967295`, 1)), "stale_generation"},
+		"generations":     {"place_orders", twenty(strings.Replace(one, `"generation":1`, `"generation":4294967295`, 1)), "stale_generation"},
 		"no ids":          {"place_orders", `{"orders":[` + strings.Repeat(zero+",", 19) + zero + `]}`, "client_order_id_required"},
 		"canceled before": {"cancel_orders", `{"order_ids":["` + strings.Repeat(`18446744073709551615","`, 19) + `18446744073709551615"]}`, "unknown_order"},
 	} {
@@ -316,11 +316,11 @@ func TestBatchHintsAreShort(t *testing.T) {
 func TestCanceledOrdersHaveHints(t *testing.T) {
 	t.Parallel()
 	d := generous(t)
-	d.callTool(d.bob, "place_order", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
+	d.callTool(d.bob, "place_order", `{"client_order_id":"1","market_id":1,"generation":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
 	old := at(t, string(d.callTool(d.alice, "place_order", strings.Replace(order(1, ""), "5000", "4000", 1)).StructuredContent), "order_id")
 	for i, more := range []string{`"tick":5000,"qty":2,"post_only":true`, `"tick":5000,"qty":9,"tif":"fok"`, `"tick":4000,"qty":2,"tif":"ioc"`, `"type":"market","qty":2,"max_cost":"100"`} {
 		for _, tool := range []string{"preview_order", "place_order"} {
-			got := d.callTool(d.alice, tool, fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes",%s}`, 50+i, more))
+			got := d.callTool(d.alice, tool, fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"generation":1,"side":"buy","outcome":"yes",%s}`, 50+i, more))
 			text := string(got.StructuredContent)
 			if hint, _ := at(t, text, "hint").(string); got.IsError || at(t, text, "status") != "canceled" || hint == "" || at(t, text, "next", "tool") != "get_orderbook" {
 				t.Errorf("%s of %s: %s, want canceled with a hint and next get_orderbook", tool, more, text)
@@ -340,7 +340,7 @@ func TestUnknownForecast(t *testing.T) {
 	d := newTestVenue(t)
 	r := schemas.ToolErrorOf(schemas.ErrorOf("sequencing_timeout"))
 	in := &schemas.SubmitForecast{MarketID: 1, Generation: 1, P: 6200}
-	d.lane.hintsFor(&call{}, d.lane.byName["submit_forecast"], in, &r).addHints()
+	d.lane.hintsFor(&call{}, d.lane.byName["submit_forecast"], in, wholeCall, &r).addHints()
 	if got := string(mustEncode(&r)); !strings.Contains(got, `"next":{"tool":"submit_forecast","arguments":{"generation":1,"market_id":1,"p":6200}}`) {
 		t.Error(got)
 	}
@@ -377,7 +377,7 @@ func TestWithdrawalHint(t *testing.T) {
 	d := newTestVenue(t)
 	r := schemas.ToolErrorOf(schemas.ErrorOf("insufficient_balance"))
 	c := &call{Call: &gate.Call{Key: &core.Key{User: 1}}}
-	d.lane.hintsFor(c, d.lane.byName["request_withdrawal"], &schemas.RequestWithdrawal{Amount: 100_000_001}, &r).addHints()
+	d.lane.hintsFor(c, d.lane.byName["request_withdrawal"], &schemas.RequestWithdrawal{Amount: 100_000_001}, wholeCall, &r).addHints()
 	if got := string(mustEncode(&r)); !strings.Contains(got, `"hint":"This withdraws 100000001 pips; free cash is 100000000 pips. `) || !strings.Contains(got, `"next":{"tool":"get_account","arguments":{}}`) {
 		t.Error(got)
 	}
@@ -410,8 +410,8 @@ func TestDiffersByWorstTick(t *testing.T) {
 	t.Parallel()
 	d := generous(t)
 	_, agent := d.newAgent(core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 100})
-	const bare, bounded = `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"9000","qty":1}`,
-		`{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","worst_tick":5050,"max_cost":"9000","qty":1}`
+	const bare, bounded = `{"client_order_id":"1","market_id":1,"generation":1,"side":"buy","outcome":"yes","type":"market","max_cost":"9000","qty":1}`,
+		`{"client_order_id":"1","market_id":1,"generation":1,"side":"buy","outcome":"yes","type":"market","worst_tick":5050,"max_cost":"9000","qty":1}`
 	for _, c := range []struct {
 		key           lanetest.Key
 		first, second string
@@ -439,7 +439,7 @@ func TestSuggestedIDIsFree(t *testing.T) {
 	}
 	for _, id := range []string{"1", "160"} {
 		args := func(id string, tick int) string {
-			return fmt.Sprintf(`{"client_order_id":%q,"market_id":1,"side":"buy","outcome":"yes","tick":%d,"qty":1}`, id, tick)
+			return fmt.Sprintf(`{"client_order_id":%q,"market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":%d,"qty":1}`, id, tick)
 		}
 		r := d.callTool(d.alice, "place_order", args(id, 5050))
 		suggested := at(t, string(r.StructuredContent), "next", "arguments", "client_order_id").(string)

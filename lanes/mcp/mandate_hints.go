@@ -48,12 +48,13 @@ func (x *hintBuilder) hintMandate(p *schemas.PlaceOrder) {
 	if _, replaces := x.input.(*schemas.ReplaceOrder); replaces {
 		return // what passes beside the old order is not what passes in its stead
 	}
-	fit := x.venue.FitMandate(tools.Caller{User: x.call.Key.User, Key: x.call.Key}, p)
+	fit := x.venue.Fit(x.caller(), p)
 	if fit == nil {
 		x.Hint = strings.TrimSpace(x.Hint + " " + none)
 		return
 	}
 	x.hintFit(p, fit)
+	x.suggestPreview(fit)
 }
 
 // hintFit names the fields in which an order that passes differs from the rejected one.

@@ -90,8 +90,11 @@ func (d *testVenue) callTool(k lanetest.Key, tool, arguments string) result {
 	return r.Result
 }
 
-// order returns the arguments of a buy of 10 YES at 5000, with extra members.
+// order returns the arguments of a buy of 10 YES at 5000 in the first round of market 1, with extra members.
 func order(id int, extra string) string {
+	if !strings.Contains(extra, `"generation"`) {
+		extra += `,"generation":1`
+	}
 	return fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10%s}`, id, extra)
 }
 

@@ -85,8 +85,8 @@ func TestPnL(t *testing.T) {
 		t.Error(text)
 	}
 	// With both sides of the book the mark is the middle, rounded down for YES.
-	d.Call(d.bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"9001","market_id":1,"side":"buy","outcome":"yes","tick":4500,"qty":1}`)
-	d.Call(d.alice, "POST", "/v1/portfolio/orders", `{"client_order_id":"9002","market_id":1,"side":"buy","outcome":"no","tick":4600,"qty":1}`)
+	d.Call(d.bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"9001","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":4500,"qty":1}`)
+	d.Call(d.alice, "POST", "/v1/portfolio/orders", `{"client_order_id":"9002","market_id":1,"generation":1,"side":"buy","outcome":"no","tick":4600,"qty":1}`)
 	p, text = read()
 	if yes, no := *p.Positions[0].Mark, *p.Positions[1].Mark; yes != (4500+5400)/2 || no != 10_000-yes || p.OpenCost < 4600 {
 		t.Error(text)

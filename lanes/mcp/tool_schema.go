@@ -92,7 +92,8 @@ func inputSchema(f *tools.Spec, in reflect.Type) *schema {
 	if f.Name == tools.PlaceOrder.Name {
 		s.Dependent = jsontext.Value(marketBuyNeedsMaxCost)
 	}
-	for _, m := range schemas.Members(in) {
+	list := schemas.Members(in)
+	for _, m := range list {
 		x := typeSchema(m.Type, true)
 		switch {
 		case f.Name == tools.PreviewOrder.Name: // place_order says the rest
@@ -102,7 +103,7 @@ func inputSchema(f *tools.Spec, in reflect.Type) *schema {
 			x.constrain(m)
 		}
 		s.Properties = append(s.Properties, namedSchema{m.Name, x})
-		if !m.Optional {
+		if (!m.Optional || m.ToolOnly) && !slices.ContainsFunc(list, func(x schemas.Member) bool { return slices.Contains(x.Instead, m.Name) }) {
 			s.Required = append(s.Required, m.Name)
 		}
 	}
@@ -111,7 +112,7 @@ func inputSchema(f *tools.Spec, in reflect.Type) *schema {
 
 // marketBuyNeedsMaxCost requires max_cost of a market buy. A plain if at the top of the
 // schema would say the same, but several model APIs reject it there.
-const marketBuyNeedsMaxCost = `{"type":{"if":{"properties":{"type":{"const":"market"},"side":{"const":"buy"}}},"then":{"required":["max_cost"]}}}`
+const marketBuyNeedsMaxCost = `{"type":{"if":{"properties":{"type":{"const":"market"},"side":{"const":"buy"}}},"then":{"anyOf":[{"required":["max_cost"]},{"required":["dollars"]}]}}}`
 
 // constrain adds what decoding checks, as far as it tells a caller something: not the
 // bounds of a 32-bit id, and not that an optional string of digits has digits.
@@ -260,6 +261,8 @@ func typeSchema(t reflect.Type, sent bool) *schema {
 	switch t {
 	case reflect.TypeFor[schemas.U64](), reflect.TypeFor[schemas.Signed](), reflect.TypeFor[schemas.USD](), reflect.TypeFor[schemas.SignedUSD](), reflect.TypeFor[schemas.Decimal]():
 		return &schema{Type: "string"}
+	case reflect.TypeFor[schemas.Dollars]():
+		return &schema{Type: "number"}
 	case reflect.TypeFor[jsontext.Value]():
 		return &schema{Type: "object"}
 	case reflect.TypeFor[schemas.PlaceOrder]():

@@ -17,6 +17,7 @@ type tool struct {
 	spec       *tools.Spec
 	definition jsontext.Value // its definition, as tools/list shows it
 	longPoll   bool           // a call may block up to maxWait
+	newInput   func() any     // see tools.Operation
 	do         func(*call, jsontext.Value) *toolResult
 }
 
@@ -34,7 +35,7 @@ const defaultPageSize = 20
 // register offers an operation as a tool.
 func (l *Lane) register(op tools.Operation) *tool {
 	spec := op.Describe()
-	t := &tool{spec: spec, definition: toolDefinition(spec, reflect.TypeOf(op.NewInput()).Elem(), reflect.TypeOf(op.NewOutput()).Elem())}
+	t := &tool{spec: spec, definition: toolDefinition(spec, reflect.TypeOf(op.NewInput()).Elem(), reflect.TypeOf(op.NewOutput()).Elem()), newInput: op.NewInput}
 	t.do = func(c *call, arguments jsontext.Value) *toolResult {
 		ctx, cancel := context.WithTimeout(c.ctx, l.gate.Budget()+t.extraTime(l.gate.Venue))
 		defer cancel()

@@ -181,7 +181,7 @@ func TestNaiveAgent(t *testing.T) {
 	t.Parallel()
 	d := generous(t)
 	d.trade()
-	d.Call(d.bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"7","market_id":1,"side":"buy","outcome":"no","tick":4500,"qty":50}`)
+	d.Call(d.bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"7","market_id":1,"generation":1,"side":"buy","outcome":"no","tick":4500,"qty":50}`)
 	n := &naive{testVenue: d, key: d.NewKey(1, readTrade)}
 	n.listTools()
 	live, _ := n.call("list_series", map[string]any{"category": 1})

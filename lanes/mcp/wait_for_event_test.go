@@ -124,7 +124,7 @@ func TestWaitFilters(t *testing.T) {
 	d := generous(t)
 	from := d.seq()
 	d.callTool(d.alice, "place_order", order(1, ""))
-	d.callTool(d.bob, "place_order", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
+	d.callTool(d.bob, "place_order", `{"client_order_id":"1","market_id":1,"generation":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
 	kinds := func(arguments string) string { // in the order of their names
 		var out []string
 		for _, e := range d.wait(d.alice, arguments).Events {
@@ -153,7 +153,7 @@ func TestWaitFilters(t *testing.T) {
 	if got := kinds(`{"after_seq":"` + from + `","kinds":["round"]}`); got != "round" {
 		t.Error(got)
 	}
-	for _, bad := range []string{`{}`, `{"after_seq":1}`, `{"after_seq":"0","kinds":["x"]}`, `{"after_seq":"0","timeout_ms":25001}`, `{"after_seq":"0","timeout_ms":-1}`, `{"after_seq":"0","market_ids":["1"]}`} {
+	for _, bad := range []string{`{}`, `{"after_seq":"0","kinds":["x"]}`, `{"after_seq":"0","timeout_ms":25001}`, `{"after_seq":"0","timeout_ms":-1}`, `{"after_seq":"0","market_ids":["x"]}`} {
 		if got := d.callTool(d.alice, "wait_for_event", bad); !got.IsError {
 			t.Errorf("wait_for_event %s: %s, want an error", bad, got.StructuredContent)
 		}
@@ -402,7 +402,7 @@ func TestEventsAreShort(t *testing.T) {
 	d := generous(t)
 	from := d.seq()
 	d.trade()
-	d.callTool(d.alice, "place_order", `{"client_order_id":"18446744073709551615","market_id":1,"side":"buy","outcome":"yes","tick":9900,"qty":5,"tif":"ioc"}`)
+	d.callTool(d.alice, "place_order", `{"client_order_id":"18446744073709551615","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":9900,"qty":5,"tif":"ioc"}`)
 	d.Submit(&core.VoidMarket{Market: 1})
 	kinds := map[string]int{}
 	for next := from; ; {
