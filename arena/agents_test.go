@@ -172,6 +172,8 @@ func mcpAgent(a agent) {
 					Status   string
 					MarketID int `json:"market_id"`
 					Category int
+
+					Generation int
 				}
 			}
 		}
@@ -182,7 +184,7 @@ func mcpAgent(a agent) {
 		after = waited.NextSeq
 		for _, e := range waited.Events {
 			if e.Kind == "round" && e.Msg.Status == "trading" {
-				if _, err := a.tool("place_order", fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"no","tick":4000,"qty":2}`, id, e.Msg.MarketID)); err != nil {
+				if _, err := a.tool("place_order", fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"generation":%d,"side":"buy","outcome":"no","tick":4000,"qty":2}`, id, e.Msg.MarketID, e.Msg.Generation)); err != nil {
 					return
 				}
 				id++

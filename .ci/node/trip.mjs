@@ -17,7 +17,7 @@ export async function trip(client) {
     return answer.structuredContent;
   };
   const market = await longest(call);
-  const order = { market_id: market.market_id, side: "buy", outcome: "yes", qty: 1, tick: 100, post_only: true };
+  const order = { market_id: market.market_id, generation: market.generation, side: "buy", outcome: "yes", qty: 1, tick: 100, post_only: true };
   const placed = await call("place_order", { client_order_id: fresh(), ...order });
   assert.equal(placed.status, "resting");
   const given = { market_id: market.market_id, order_id: placed.order_id, after_seq: "0" };

@@ -249,7 +249,7 @@ func viaTool(ctx context.Context, s *testVenue, in operation, id string) (a answ
 func arguments(in operation, id string) []byte {
 	switch in.kind {
 	case place:
-		return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":1,"side":"buy","outcome":%q,"tick":%d,"qty":%d}`, in.id, [2]string{"yes", "no"}[in.user], in.tick, in.qty)
+		return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":1,"generation":1,"side":"buy","outcome":%q,"tick":%d,"qty":%d}`, in.id, [2]string{"yes", "no"}[in.user], in.tick, in.qty)
 	case replace:
 		return fmt.Appendf(nil, `{"order_id":%q,"client_order_id":"%d","tick":%d,"qty":%d}`, id, in.id, in.tick, in.qty)
 	case cancel:

@@ -144,6 +144,9 @@ func TestAgentArguments(t *testing.T) {
 			if e.text == "null" && slices.Contains([]string{"list_orders", "get_oracle_price", "get_price_history", "wait_for_event"}, c.tool) {
 				continue // an optional member that is absent
 			}
+			if (e.text == "1.0" || e.text == `"1"`) && c.code != "bad_price_tick" {
+				continue // it converts without loss
+			}
 			got := d.tool(t, d.NewKey(1, everyone), c.tool, strings.Replace(c.arguments, "#", e.text, 1))
 			var r struct {
 				Result struct {

@@ -204,6 +204,9 @@ func (d *testVenue) post(k lanetest.Key, method, target, body, more string) stri
 }
 
 func order(id string, more string) string {
+	if !strings.Contains(more, `"generation"`) {
+		more = `,"generation":1` + more
+	}
 	return `{"client_order_id":"` + id + `","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10` + more + `}`
 }
 

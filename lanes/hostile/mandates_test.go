@@ -56,7 +56,9 @@ func (d *testVenue) entries(t testing.TB) map[string]func(k lanetest.Key, order 
 		}
 	}
 	tool := func(name string) func(lanetest.Key, string) string {
-		return func(k lanetest.Key, order string) string { return d.callTool(t, k, name, order) }
+		return func(k lanetest.Key, order string) string { // which names its round
+			return d.callTool(t, k, name, strings.ReplaceAll(order, `"side":`, `"generation":1,"side":`))
+		}
 	}
 	return map[string]func(lanetest.Key, string) string{
 		"REST":          rest("/v1/portfolio/orders"),

@@ -39,7 +39,7 @@ func TestSlow(t *testing.T) {
 			{"one header at a time", "GET /v1/time HTTP/1.1\r\nHost: x\r\n", "X: y\r\n", 0, gate.HeaderTimeout},
 			{"one byte of a header at a time", "GET /v1/time HTTP/1.1\r\nHost: x\r\nX: ", "y", 0, gate.HeaderTimeout},
 			{"no body", strings.TrimSuffix(d.post(k, "POST", "/v1/portfolio/orders", body, ""), body), "", 401, gate.BodyTimeout},
-			{"half a body", strings.TrimSuffix(d.post(k, "POST", "/v1/portfolio/orders", body, ""), `"qty":10}`), "", 401, gate.BodyTimeout},
+			{"half a body", strings.TrimSuffix(d.post(k, "POST", "/v1/portfolio/orders", body, ""), `"generation":1}`), "", 401, gate.BodyTimeout},
 			{"one byte of a body at a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\n" + wrong + "Content-Length: 60000\r\n\r\n", " ", 401, gate.BodyTimeout},
 			{"one chunk at a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\n" + wrong + "Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", 401, gate.BodyTimeout},
 			{"a chunk of 2^63", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\n" + wrong + "Transfer-Encoding: chunked\r\n\r\n8000000000000000\r\n" + body, "", 401, gate.BodyTimeout},

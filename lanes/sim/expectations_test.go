@@ -90,6 +90,7 @@ type expectations struct {
 	fees             core.Fees
 	depositSeqs      map[string]uint64 // the seq of each deposit
 	pausedByOperator map[generationID]bool
+	generations      map[core.MarketID]uint32 // of the last placement in each slot
 }
 
 // generationID identifies a generation of a slot.
@@ -101,7 +102,7 @@ type generationID struct {
 func (l *expectations) init() {
 	l.log, l.accounts, l.live, l.byID = map[string][]*entry{}, map[core.UserID]*account{}, map[core.OrderID]*row{}, map[uint64]*withdrawal{}
 	l.fees, l.depositSeqs = core.Fees{Taker: 250}, map[string]uint64{}
-	l.pausedByOperator = map[generationID]bool{}
+	l.pausedByOperator, l.generations = map[generationID]bool{}, map[core.MarketID]uint32{}
 }
 
 func wireOf(cmd core.Command) string {
@@ -236,6 +237,7 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 	r := &row{PlaceOrder: *c, created: e.at, updated: e.at.Seq}
 	if s, ok := m.Market(c.Market); ok {
 		r.generation = s.Generation
+		l.generations[c.Market] = s.Generation
 	}
 	if c.Key != 0 {
 		r.key = l.keyIDs[c.Key-1]

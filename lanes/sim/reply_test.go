@@ -225,24 +225,23 @@ func (q *request) takeHint(tree object) error {
 }
 
 // readToolError reads a tool's error. Its retryable and outcome must match the code, and it
-// must have a hint.
+// must have a hint and a next call.
 func (q *request) readToolError(tree object) (t replyResult, err error) {
 	e, _ := tree["error"].(object)
 	if t, err = readError(e); err != nil {
 		return t, err
 	}
 	safe := t.code == "shed" || t.code == "draining" || t.code == "rate_limited"
-	if hint, _ := tree["hint"].(string); hint == "" || tree["retryable"] != safe || !q.outcomeFits(t.code, tree) {
+	if hint, _ := tree["hint"].(string); hint == "" || tree["next"] == nil || tree["retryable"] != safe || !q.outcomeFits(t.code, tree) {
 		err = fmt.Errorf("the tool error of %s is %v", t.code, tree)
 	}
 	return t, err
 }
 
-// outcomeFits reports whether the outcome of a tool's error matches its code. The error of a
-// repeated order has no outcome, unless the first one was rejected; if the venue no longer
+// outcomeFits reports whether the outcome of a tool's error matches its code. The outcome of a
+// repeated order is done, or not_done if the first one was rejected; if the venue no longer
 // retains the first one, the outcome is unknown.
 func (q *request) outcomeFits(code string, tree object) bool {
-	_, stated := tree["outcome"]
 	switch {
 	case code == "sequencing_timeout":
 		return tree["outcome"] == "unknown"
@@ -250,7 +249,7 @@ func (q *request) outcomeFits(code string, tree object) bool {
 		return tree["outcome"] == "not_done" && tree["replayed"] == nil
 	case tree["replayed"] == true:
 		order, shown := tree["order"].(object)
-		return stated == (tree["outcome"] == "not_done") && (!shown || stated == (order["status"] == "rejected"))
+		return tree["outcome"] == "done" && (!shown || order["status"] != "rejected") || tree["outcome"] == "not_done" && (!shown || order["status"] == "rejected")
 	default:
 		_, shown := tree["order"]
 		return tree["outcome"] == "not_done" || tree["outcome"] == "unknown" && !shown

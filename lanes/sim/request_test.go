@@ -104,6 +104,14 @@ func (d *simGate) NewRequest(cmds []core.Command) deep.Request {
 		}
 		cmds = []core.Command{c}
 	}
+	tool := d.Rand.IntN(3) == 0
+	for i, cmd := range cmds {
+		if c, ok := cmd.(*core.PlaceOrder); ok && tool && c.Generation == 0 { // a tool requires it
+			named := *c
+			named.Generation = max(1, d.expected.generations[c.Market])
+			cmds[i] = &named
+		}
+	}
 	f := d.formOf(cmds)
 	if absent["tif"] {
 		absent["expiry_ts"] = true
@@ -114,7 +122,7 @@ func (d *simGate) NewRequest(cmds []core.Command) deep.Request {
 			delete(f.args, name)
 		}
 	}
-	q := d.write(f, accountOf(cmds[0]), d.Rand.IntN(3) == 0)
+	q := d.write(f, accountOf(cmds[0]), tool)
 	for _, cmd := range cmds {
 		switch c := cmd.(type) {
 		case *core.PlaceOrder:

@@ -50,12 +50,15 @@ func (v *Venue) longestMarket(as *trader) (uint32, error) {
 type marketBoard struct {
 	wire    *rawhttp.Conn
 	single  bool // only the market that closes last, until it stops trading
-	trading atomic.Pointer[[]uint32]
+	trading atomic.Pointer[[]slot]
 	stale   atomic.Bool // a client had an order rejected because its market does not trade
 
 	rounds map[schemas.U64]bool // the round_numbers seen
 	series map[uint16]bool      // the categories of these rounds
 }
+
+// slot is a market in one of its rounds.
+type slot struct{ market, generation uint32 }
 
 // newMarketBoard returns a board with at least one market, or errNoMarket.
 func newMarketBoard(w *rawhttp.Conn, single bool) (*marketBoard, error) {
@@ -104,15 +107,15 @@ func (b *marketBoard) refresh() error {
 	if b.single {
 		kept := 0
 		if old := b.trading.Load(); old != nil {
-			kept = max(0, slices.IndexFunc(now, func(m schemas.Market) bool { return m.MarketID == (*old)[0] }))
+			kept = max(0, slices.IndexFunc(now, func(m schemas.Market) bool { return m.MarketID == (*old)[0].market }))
 		}
 		now = now[kept : kept+1]
 	}
-	ids := make([]uint32, len(now))
+	slots := make([]slot, len(now))
 	for i, m := range now {
-		ids[i] = m.MarketID
+		slots[i] = slot{m.MarketID, m.Generation}
 	}
-	b.trading.Store(&ids)
+	b.trading.Store(&slots)
 	for _, m := range now {
 		if err := b.recordRound(&m); err != nil {
 			return err

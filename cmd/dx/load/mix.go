@@ -225,7 +225,7 @@ func (m *mixClient) loop(ctx context.Context, start time.Time, due func(int) tim
 		at := timing{sent: from.Sub(start), received: time.Since(start)}
 		code := errorCode(status, answer)
 		switch {
-		case code == "market_not_trading": // a round is over, and its orders with it
+		case code == "market_not_trading", code == "stale_generation": // a round is over, and its orders with it
 			m.open = m.open[:0]
 			m.board.stale.Store(true)
 		case code == "" && op.command:
@@ -257,14 +257,17 @@ func seqOf(answer []byte) uint64 {
 	return seq
 }
 
-func (m *mixClient) market() uint32 {
+func (m *mixClient) slot() slot {
 	trades := *m.board.trading.Load()
 	return trades[m.r.IntN(len(trades))]
 }
 
+func (m *mixClient) market() uint32 { return m.slot().market }
+
 // order returns the body of a buy order of 5 contracts with more members appended.
 func (m *mixClient) order(outcome string, tick int, more string) []byte {
-	return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":%q,"tick":%d,"qty":5%s}`, m.as.clientOrderIDs.Add(1), m.market(), outcome, tick, more)
+	s := m.slot()
+	return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"generation":%d,"side":"buy","outcome":%q,"tick":%d,"qty":5%s}`, m.as.clientOrderIDs.Add(1), s.market, s.generation, outcome, tick, more)
 }
 
 // placeQuote places an order that rests near the middle of the book until a taker trades
