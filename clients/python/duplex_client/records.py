@@ -449,7 +449,7 @@ class PlaceOrder(TypedDict):
     reduce_only: NotRequired["bool"]  # Only close what is held
     side: "Literal['buy', 'sell']"
     stp_maker: NotRequired["bool"]  # At a self-trade cancel the resting one
-    tick: NotRequired["int"]  # Limit: price in pips (4700 = 47 cents), 100-9900 by 100; required
+    tick: NotRequired["int"]  # Limit: price in pips (4700 = 47 cents), 100-390 by 10, 400-9600 by 100, 9610-9990 by 10; required
     tif: NotRequired["Literal['gtc', 'gtt', 'ioc', 'fok']"]  # Limit; default gtc
     type: NotRequired["Literal['limit', 'market']"]  # Default limit
     worst_tick: NotRequired["int"]  # Market: worst price to accept, pips
@@ -729,7 +729,7 @@ class Status(TypedDict):
 class SubmitForecast(TypedDict):
     generation: "int"
     market_id: "int"
-    p: "int"  # P(YES), basis points
+    p: "int"  # P(YES), basis points (6200 = 62 %)
 
 
 class SubmittedForecast(TypedDict):
