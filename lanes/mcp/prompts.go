@@ -29,7 +29,7 @@ var prompts = []prompt{
 		text: `Trade the present round of market {market_id}.
 1. Read dx://guide, then list_series. Find the series whose live.market_id is {market_id}; if there is none, say so and stop. Note generation, strike_decimal, index_decimal, secs_to_close, yes_bid and yes_ask, and keep as_of_seq.
 2. Estimate the chance that the settle price, the average index of the last twap_window_secs, ends strictly above the strike. YES costs yes_ask, NO costs 10000 minus yes_bid, each with the taker fee; 0 means that nobody offers.
-3. If neither side offers an edge, say so and stop. Otherwise size it within the cash of get_account and call preview_order with the generation: tif ioc with tick, or type market with worst_tick, the worst price you accept, and max_cost. Only if worst_loss_usd is acceptable, call place_order with the same arguments and a client_order_id you have never used.
+3. If neither side offers an edge, say so and stop. Otherwise size it within the cash of get_account and call preview_order with the generation: tif ioc with tick, or for a market buy dollars, the most to spend, and worst_tick, the worst price you accept. Only if worst_loss_usd is acceptable, call place_order with the same arguments and a client_order_id you have never used.
 4. Call wait_for_event with that as_of_seq as after_seq, kinds order, fill, round and settlement, and market_ids [{market_id}]; then again with next_seq, until a settlement event comes, or a round event says settled or void. If an answer was lost, call list_orders with the client_order_id before anything else.
 5. Report filled_qty and fee_usd of the order, and the winner, payout_usd and profit_usd of the settlement.`,
 	},
