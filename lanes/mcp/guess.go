@@ -106,10 +106,10 @@ var orderReaders = map[string]func(*guess, jsontext.Value) (any, bool){
 		return strconv.FormatInt(ns, 10), ok
 	},
 	"expires_in_ms":   whole(1000, 86_400_000),
-	"post_only":       flag,
-	"reduce_only":     flag,
-	"cancel_on_pause": flag,
-	"stp_maker":       flag,
+	"post_only":       boolean,
+	"reduce_only":     boolean,
+	"cancel_on_pause": boolean,
+	"stp_maker":       boolean,
 }
 
 // words reads side, outcome, type and tif, which models write in many ways and mix up.
@@ -274,7 +274,7 @@ func whole(lo, hi int64) func(*guess, jsontext.Value) (any, bool) {
 	}
 }
 
-func flag(_ *guess, v jsontext.Value) (any, bool) {
+func boolean(_ *guess, v jsontext.Value) (any, bool) {
 	switch strings.ToLower(textOf(v)) {
 	case "true", "1", "yes", "on", "y", "t":
 		return true, true

@@ -330,7 +330,7 @@ func (g *guess) member(m *schemas.Member, v jsontext.Value) (any, bool) {
 		}
 		return max(lo, int64(min(n, float64(hi)))), ok
 	case one.Kind() == reflect.Bool:
-		return flag(g, v)
+		return boolean(g, v)
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 	for i, w := range words {
