@@ -95,6 +95,8 @@ type stdioCmd struct {
 	ReadOnly bool     `help:"Offer only tools that change nothing."`
 	Toolset  string   `help:"Tools to offer: core (what trading needs) or all." enum:"core,all" default:"all"`
 	Tools    []string `help:"Offer only these tools." placeholder:"NAME"`
+
+	OutputSchemas bool `help:"List the tools with their output schemas."`
 }
 
 func (s *stdioCmd) Help() string {
@@ -108,7 +110,7 @@ func (s *stdioCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	if err != nil {
 		return err
 	}
-	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Core: s.Toolset == toolsetCore, Tools: s.Tools}, masked).Run(ctx, os.Stdin, out)
+	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Core: s.Toolset == toolsetCore, Tools: s.Tools, OutputSchemas: s.OutputSchemas}, masked).Run(ctx, os.Stdin, out)
 }
 
 // proxyCmd is `dx mcp proxy`.
@@ -116,6 +118,8 @@ type proxyCmd struct {
 	venueFlags
 	Listen string `help:"Loopback address to listen on." default:"127.0.0.1:0"`
 	JSON   bool   `help:"Print JSON."`
+
+	OutputSchemas bool `help:"List the tools with their output schemas."`
 }
 
 func (p *proxyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
@@ -133,7 +137,7 @@ func (p *proxyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	if err := p.printURL(out, "http://"+l.Addr().String()+"/mcp"); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := &http.Server{Handler: bridge.Proxy(c, masked), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(masked.Handler(), slog.LevelDebug)}
+	s := &http.Server{Handler: bridge.Proxy(c, masked, p.OutputSchemas), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(masked.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()
 	select {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/client"
@@ -113,7 +112,7 @@ func (f *inFlightRequest) deliver(b *Bridge, answer jsontext.Value) bool {
 	case f.canceled.Load():
 		return true
 	case f.method == "tools/list" && result != nil:
-		answer = b.filterTools(answer, result)
+		answer = b.filter.list(b.catalog, answer)
 	case f.method == "initialize" && result != nil:
 		b.revision, _ = text(object(result)["protocolVersion"])
 	}
@@ -143,25 +142,6 @@ func (f *inFlightRequest) failed(answer, failed jsontext.Value, anonymous bool) 
 		return envelope(id, "error", failed)
 	}
 	return answer
-}
-
-// filterTools updates the catalog from a list of tools, and removes the tools that the
-// bridge does not offer.
-func (b *Bridge) filterTools(answer, result jsontext.Value) jsontext.Value {
-	l, ok := parseToolList(result)
-	if !ok {
-		return answer
-	}
-	b.catalog.update(l)
-	if !b.filter.isSet() {
-		return answer
-	}
-	b.filter.filter(l)
-	narrowed, err := json.Marshal(l)
-	if err != nil { // a decoded list always encodes
-		panic(err)
-	}
-	return envelope(object(answer)["id"], "result", narrowed)
 }
 
 // activityReader calls onRead after each read.

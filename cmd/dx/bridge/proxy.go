@@ -26,11 +26,12 @@ const maxBodyBytes = 1 << 20
 
 // Proxy returns a handler that signs requests and forwards them to the agent lane,
 // whatever their path. Host and Origin must be of this machine, so that no web page can
-// reach the proxy through a host name of its own.
-func Proxy(c *client.Client, log *slog.Logger) http.Handler {
+// reach the proxy through a host name of its own. Without outputSchemas, lists of tools have
+// no output schemas.
+func Proxy(c *client.Client, log *slog.Logger, outputSchemas bool) http.Handler {
 	p := &httputil.ReverseProxy{
 		Rewrite:       func(*httputil.ProxyRequest) {}, // signingTransport makes the request
-		Transport:     &signingTransport{c, &toolCatalog{client: c}, log},
+		Transport:     newSigningTransport(c, log, outputSchemas),
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ErrorHandler:  writeReadError,
@@ -59,7 +60,12 @@ func writeReadError(w http.ResponseWriter, _ *http.Request, err error) {
 type signingTransport struct {
 	client  *client.Client
 	catalog *toolCatalog
+	filter  ToolFilter // excludes no tool
 	log     *slog.Logger
+}
+
+func newSigningTransport(c *client.Client, log *slog.Logger, outputSchemas bool) *signingTransport {
+	return &signingTransport{client: c, catalog: &toolCatalog{client: c}, filter: ToolFilter{OutputSchemas: outputSchemas}, log: log}
 }
 
 func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -119,6 +125,9 @@ func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOn
 		}
 		if unknown {
 			answer = settled(r.Context(), s.client, m, answer)
+		}
+		if m.method == "tools/list" {
+			answer = s.filter.list(s.catalog, answer)
 		}
 		got.Body, got.ContentLength = io.NopCloser(bytes.NewReader(answer)), int64(len(answer))
 		resp = got

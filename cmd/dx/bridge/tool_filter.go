@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"duplex/schemas"
 	"duplex/tools"
 )
@@ -13,6 +16,8 @@ type ToolFilter struct {
 	ReadOnly bool     // only tools that change nothing
 	Core     bool     // only the toolset core
 	Tools    []string // only these; empty means all
+
+	OutputSchemas bool // list the tools with their output schemas, which a model's context holds and few hosts use
 }
 
 func (n *ToolFilter) isSet() bool { return n.ReadOnly || n.Core || len(n.Tools) > 0 }
@@ -39,13 +44,55 @@ func (n *ToolFilter) errorResponse(m *message) []byte {
 	return toolErrorResponse(m, &r)
 }
 
-// filter removes the tools outside the filter from a list.
+// list updates the catalog from the response to tools/list, and returns the response for the host: without the
+// tools outside the filter, and without output schemas unless they are wanted.
+func (n *ToolFilter) list(c *toolCatalog, answer jsontext.Value) jsontext.Value {
+	members := object(answer)
+	l, ok := parseToolList(members["result"])
+	if !ok {
+		return answer
+	}
+	c.update(l)
+	if !n.isSet() && n.OutputSchemas {
+		return answer
+	}
+	n.filter(l)
+	return envelope(members["id"], "result", mustMarshal(l))
+}
+
+// filter removes the tools outside the filter from a list, and the output schemas of the others.
 func (n *ToolFilter) filter(l *toolList) {
 	kept := l.Tools[:0]
 	for _, v := range l.Tools {
-		if a := parseToolInfo(v); n.allows(a.Name, a.Annotations.ReadOnly) {
-			kept = append(kept, v)
+		if a := parseToolInfo(v); !n.allows(a.Name, a.Annotations.ReadOnly) {
+			continue
 		}
+		if !n.OutputSchemas {
+			v = withoutOutputSchema(v)
+		}
+		kept = append(kept, v)
 	}
 	l.Tools = kept
+}
+
+// withoutOutputSchema returns the definition of a tool without its output schema.
+func withoutOutputSchema(definition jsontext.Value) jsontext.Value {
+	var d struct {
+		OutputSchema jsontext.Value `json:"outputSchema,omitzero"`
+		More         jsontext.Value `json:",embed"`
+	}
+	if err := json.Unmarshal(definition, &d); err != nil {
+		return definition // not an object
+	}
+	d.OutputSchema = nil
+	return mustMarshal(&d)
+}
+
+// mustMarshal encodes a value that was decoded from JSON, which always succeeds.
+func mustMarshal(v any) jsontext.Value {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
