@@ -82,7 +82,7 @@ func figures(t *testing.T) map[string]int64 {
 	put("core/engine.Options", "MaxClockOffset", engine["MaxClockOffset"])
 	put("core/engine.Options", "StaleAfter", engine["StaleAfter"])
 	for dir, names := range map[string][]string{
-		"cmd/dx": {"devDispute", "devFunds", "makerFunds", "noiseTraders", "noiseFunds", "jumpDefault"}, "server": {"StopTimeout", "MinAccountRate", "DefaultAccountKeys"}, "core/mirror": {"DefaultBackfillRate"}, "feeds/session": {"warnBefore"},
+		"cmd/dx": {"devDispute", "devFunds", "makerFunds", "noiseTraders", "noiseFunds", "jumpDefault"}, "cmd/dx/bridge": {"responseHeaderTimeout", "writeTimeout"}, "server": {"StopTimeout", "MinAccountRate", "DefaultAccountKeys"}, "core/mirror": {"DefaultBackfillRate"}, "feeds/session": {"warnBefore"},
 	} {
 		numbers := p.numbers(dir)
 		for _, name := range names {

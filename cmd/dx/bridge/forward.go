@@ -25,7 +25,7 @@ func (b *Bridge) forward(f *inFlightRequest, n *client.Node) error {
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	f.node = n
-	resp, err := openNode(ctx, b.client, n, f.message, http.MethodPost, f.header)
+	resp, err := openNode(ctx, n, f.message, http.MethodPost, f.header, responseLimit(b.client, f.message, !f.writes, b.writeTimeout))
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/client"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 )
 
@@ -62,10 +64,12 @@ type signingTransport struct {
 	catalog *toolCatalog
 	filter  ToolFilter // excludes no tool
 	log     *slog.Logger
+
+	writeTimeout time.Duration
 }
 
 func newSigningTransport(c *client.Client, log *slog.Logger, outputSchemas bool) *signingTransport {
-	return &signingTransport{client: c, catalog: &toolCatalog{client: c}, filter: ToolFilter{OutputSchemas: outputSchemas}, log: log}
+	return &signingTransport{client: c, catalog: &toolCatalog{client: c}, filter: ToolFilter{OutputSchemas: outputSchemas}, log: log, writeTimeout: client.Timeout(timeouts.Of(writeTimeout))}
 }
 
 func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -99,7 +103,7 @@ func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOnly bool) (resp *http.Response, err error) {
 	m.raw = body
 	err = throughNodes(r.Context(), s.client, m, readOnly, func(n *client.Node, unknown bool) error {
-		got, err := openNode(r.Context(), s.client, n, m, r.Method, forwardedHeaders(r.Header))
+		got, err := openNode(r.Context(), n, m, r.Method, forwardedHeaders(r.Header), responseLimit(s.client, m, readOnly, s.writeTimeout))
 		if err != nil {
 			return err
 		}

@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/client"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 )
 
@@ -24,6 +26,8 @@ type Bridge struct {
 	catalog *toolCatalog
 	filter  ToolFilter
 	log     *slog.Logger
+
+	writeTimeout time.Duration
 
 	revision string // agreed by initialize
 	requests inFlightRequests
@@ -42,7 +46,7 @@ const maxInFlight = 64
 // New returns a bridge. The client must use NewHTTPClient, which does not bound the time
 // of a response.
 func New(c *client.Client, n ToolFilter, log *slog.Logger) *Bridge {
-	return &Bridge{client: c, catalog: &toolCatalog{client: c}, filter: n, log: log, requests: inFlightRequests{all: map[string]*inFlightRequest{}}, slots: make(chan struct{}, maxInFlight)}
+	return &Bridge{client: c, catalog: &toolCatalog{client: c}, filter: n, log: log, writeTimeout: client.Timeout(timeouts.Of(writeTimeout)), requests: inFlightRequests{all: map[string]*inFlightRequest{}}, slots: make(chan struct{}, maxInFlight)}
 }
 
 // Run forwards messages until in ends, completes the requests in flight and returns nil. It
