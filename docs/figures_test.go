@@ -28,7 +28,7 @@ var figured = map[string][]string{
 	"core/view":     {"chunkLen", "dayNs", "eventAccount", "eventBalance", "eventDeadman", "eventDeposit", "eventFill", "eventKeyRevoked", "eventOrder", "eventPosition", "eventSettlement", "eventTransfer", "eventWithdrawal", "keyIDsMax", "maxExponent", "roundRowCap", "stateFormat"},
 	"core/engine":   {"checkpointsKept", "closeMargin", "commitDelayMinCallers", "commitDelayMax", "foreignFor", "histogramBuckets", "memberTick", "proposePauseMax", "proposePauseMin", "slewRate", "wireBufSize"},
 	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
-	"tools":         {"maxCachedResponses", "maxCachedRows"},
+	"tools":         {"maxCachedResponses", "maxCachedRows", "maxToolName"},
 	"lanes/gate":    {"UserScopes", "answerTime", "maxDisorder", "maxPooledResponse", "unwantedBody"},
 	"lanes/ws":      {"writeChunk", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
 	"lanes/mcp":     {"maxUnitNames", "maxRequired", "maxVirtualWait"},

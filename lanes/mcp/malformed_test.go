@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"duplex/core"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // TestMalformedRequests tests every protocol error: its HTTP status, its JSON-RPC code, the
@@ -358,6 +360,30 @@ func TestScopeBeforeTokens(t *testing.T) {
 			if status, body := d.ask(trader, "1", method, params); status != 403 || at(t, body, "error", "data", "code") != "missing_scope" {
 				t.Fatalf("%s, time %d: %d %s", method, n, status, body)
 			}
+		}
+	}
+}
+
+// TestUnknownTools tests that an unknown tool is an error of the protocol that names the nearest one, and that no name
+// but a tool's own runs it.
+func TestUnknownTools(t *testing.T) {
+	t.Parallel()
+	d := newTestVenue(t)
+	for name, want := range map[string]string{
+		"place_ordr": ": the nearest is place_order", "buy": ": the nearest is place_order", "get_markets": ": the nearest is list_markets", "Get_Balance": ": the nearest is get_balance", "rm": "; tools/list names the tools",
+	} {
+		status, body := d.ask(d.alice, "1", "tools/call", `"name":"`+name+`","arguments":{}`)
+		if status != 400 {
+			t.Errorf("%s: %d", name, status)
+		}
+		checkMembers(t, name, body, map[string]any{"error.code": -32602.0, "error.data.code": "schema_violation", "error.message": "Invalid params: unknown tool " + name + want})
+	}
+	if got := tools.ToolNames(); len(got) != len(d.lane.tools)+1 { // advance_clock of an arena
+		t.Errorf("%d names of tools, and the lane has %d", len(got), len(d.lane.tools))
+	}
+	for _, spec := range d.lane.ToolSpecs() {
+		if !slices.Contains(tools.ToolNames(), spec.Name) {
+			t.Errorf("%s is not in tools.ToolNames", spec.Name)
 		}
 	}
 }

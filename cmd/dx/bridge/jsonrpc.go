@@ -10,6 +10,7 @@ import (
 const (
 	codeParse   = -32700
 	codeRequest = -32600
+	codeParams  = -32602
 )
 
 // venueErrorResponse returns a JSON-RPC error with the venue's error as data

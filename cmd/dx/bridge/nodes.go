@@ -16,6 +16,7 @@ import (
 	"duplex/internal/backoff"
 	"duplex/internal/timeouts"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 const (
@@ -79,7 +80,7 @@ func seqOf(result jsontext.Value) (seq schemas.U64) {
 // request for not much more than the venue's budget if there are other nodes. It is 0 for a read of the only node and
 // for a tool that waits by itself, which the HTTP client bounds.
 func responseLimit(c *client.Client, m *message, readOnly bool, writeTimeout time.Duration) time.Duration {
-	switch waits := m.tool() == "wait_for_event" || m.tool() == "advance_clock" || m.method == "subscriptions/listen"; {
+	switch waits := m.tool() == tools.WaitForEvent || m.tool() == "advance_clock" || m.method == "subscriptions/listen"; {
 	case waits:
 		return 0
 	case c.Several() && readOnly:

@@ -196,8 +196,12 @@ func (b *Bridge) answer(f *inFlightRequest) {
 	case err != nil && b.filter.ReadOnly:
 		b.write(noAnswerResponse(f.message, false, err))
 		return
-	case f.method == "tools/call" && !b.filter.allows(f.tool(), readOnly):
-		b.write(b.filter.errorResponse(f.message))
+	case f.tool() == "" || b.filter.allows(f.tool(), readOnly): // the venue rejects a call without a name
+	case b.catalog.has(f.tool()):
+		b.write(b.filter.errorResponse(f.message, readOnly))
+		return
+	default:
+		b.write(b.filter.unknownToolResponse(f.message, b.catalog))
 		return
 	}
 	err = throughNodes(f.ctx, b.client, f.message, readOnly, func(n *client.Node, unknown bool) error {

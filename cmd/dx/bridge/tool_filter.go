@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,21 +28,28 @@ func (n *ToolFilter) allows(name string, readOnly bool) bool {
 }
 
 // errorResponse returns the result of a call of a tool outside the filter: the venue's
-// error for a key without the scope.
-func (n *ToolFilter) errorResponse(m *message) []byte {
+// error for a key without the scope, with the flags that exclude it.
+func (n *ToolFilter) errorResponse(m *message, readOnly bool) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("missing_scope"))
-	var bounds []string
-	if n.ReadOnly {
-		bounds = append(bounds, "--read-only")
+	var excludedBy, instead []string
+	if n.ReadOnly && !readOnly {
+		excludedBy, instead = append(excludedBy, "--read-only"), append(instead, "without --read-only")
 	}
-	if n.Core {
-		bounds = append(bounds, "--toolset core")
+	if n.Core && !slices.Contains(tools.CoreToolset, m.tool()) {
+		excludedBy, instead = append(excludedBy, "--toolset core"), append(instead, "with --toolset all")
 	}
-	if len(n.Tools) > 0 {
-		bounds = append(bounds, "--tools "+strings.Join(n.Tools, ","))
+	if len(n.Tools) > 0 && !slices.Contains(n.Tools, m.tool()) {
+		excludedBy, instead = append(excludedBy, "--tools "+strings.Join(n.Tools, ",")), append(instead, "with "+m.tool()+" in --tools")
 	}
-	r.Hint = "This tool is not offered here: the bridge was started with " + strings.Join(bounds, " and ") + "."
+	r.Hint = "This tool is not offered here: the bridge was started with " + strings.Join(excludedBy, " and ") + ". Start dx mcp " + strings.Join(instead, " and ") + " to offer it."
 	return toolErrorResponse(m, &r)
+}
+
+// unknownToolResponse returns the venue's error for a name that is no tool, with the nearest of the tools that are
+// offered. A bridge with a filter does not send such a call: a newer venue could have a tool of the name.
+func (n *ToolFilter) unknownToolResponse(m *message, c *toolCatalog) []byte {
+	shown := fmt.Sprintf("%.80s", schemas.ForTerminal(m.tool()))
+	return errorResponse(m.id, codeParams, "Invalid params: "+tools.UnknownTool(shown, c.offered(n)), schemas.ErrorOf("schema_violation"))
 }
 
 // list updates the catalog from the response to tools/list, and returns the response for the host: without the
