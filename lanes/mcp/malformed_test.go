@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -384,6 +385,61 @@ func TestUnknownTools(t *testing.T) {
 	for _, spec := range d.lane.ToolSpecs() {
 		if !slices.Contains(tools.ToolNames(), spec.Name) {
 			t.Errorf("%s is not in tools.ToolNames", spec.Name)
+		}
+	}
+}
+
+// TestUnauthorizedHint tests that a 401 has a hint and the venue's clock: on a live venue the same for every cause, on
+// a dev venue with the cause.
+func TestUnauthorizedHint(t *testing.T) {
+	t.Parallel()
+	d := newTestVenue(t)
+	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	signed := func(k lanetest.Key, change func(h http.Header)) *http.Request {
+		r := d.SignedRequest(k, "POST", Path, body)
+		change(r.Header)
+		return r
+	}
+	revoked := d.NewKey(1, core.ScopeRead)
+	d.Submit(&core.RevokeKey{User: 1, Key: revoked.ID})
+	resign := func(h http.Header, ts string) {
+		h.Set(schemas.HeaderTimestamp, ts)
+		h.Set(schemas.HeaderSignature, schemas.Sign(d.alice.Secret, ts, "POST", Path, body))
+	}
+	causes := map[string]func() *http.Request{
+		"missing or repeated": func() *http.Request {
+			return signed(d.alice, func(h http.Header) { h.Del(schemas.HeaderSignature) })
+		},
+		"no such key": func() *http.Request {
+			return signed(d.alice, func(h http.Header) { h.Set(schemas.HeaderKey, "dxk0") })
+		},
+		"revoked":   func() *http.Request { return signed(revoked, func(http.Header) {}) },
+		"timestamp": func() *http.Request { return signed(d.alice, func(h http.Header) { resign(h, "1") }) },
+		"signature is wrong,": func() *http.Request {
+			return signed(d.alice, func(h http.Header) { h.Set(schemas.HeaderSignature, strings.Repeat("0", 64)) })
+		},
+	}
+	for _, environment := range []string{"live", "arena", "dev"} {
+		d.Gate.Venue.Config.Environment = environment
+		for cause, request := range causes {
+			before := d.Now()
+			status, _, text := d.Send(request())
+			hint, _ := at(t, text, "error", "data", "hint").(string)
+			if status != 401 || at(t, text, "error", "data", "code") != "unauthorized" {
+				t.Errorf("%s, %s: %d %s, want 401", environment, cause, status, text)
+			}
+			stated, _ := at(t, text, "error", "data", "server_time").(string)
+			if now, err := strconv.ParseInt(stated, 10, 64); err != nil || now < before || now > d.Now() {
+				t.Errorf("%s, %s: server_time %q, want one from %d to %d", environment, cause, stated, before, d.Now())
+			}
+			if environment != "dev" && hint != unauthorizedHint || environment == "dev" && (!strings.HasSuffix(hint, unauthorizedHint) || !strings.Contains(strings.TrimSuffix(hint, unauthorizedHint), cause)) {
+				t.Errorf("%s, %s: %q", environment, cause, hint)
+			}
+		}
+	}
+	for _, word := range []string{"clock", "key", "signature", "dx mcp"} {
+		if !strings.Contains(unauthorizedHint, word) {
+			t.Errorf("the hint does not name %s", word)
 		}
 	}
 }
