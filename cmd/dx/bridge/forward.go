@@ -106,7 +106,7 @@ func (f *inFlightRequest) deliver(b *Bridge, answer jsontext.Value) bool {
 		f.node.Saw(seqOf(result))
 	}
 	if failed != nil {
-		answer = f.failed(answer, failed, members["id"] == nil)
+		answer = f.failed(b.commands, answer, failed, members["id"] == nil)
 	}
 	switch {
 	case f.canceled.Load():
@@ -122,7 +122,7 @@ func (f *inFlightRequest) deliver(b *Bridge, answer jsontext.Value) bool {
 
 // failed returns the response for the host to an error of the venue. Some errors come
 // without the id, which the host needs.
-func (f *inFlightRequest) failed(answer, failed jsontext.Value, anonymous bool) jsontext.Value {
+func (f *inFlightRequest) failed(commands Commands, answer, failed jsontext.Value, anonymous bool) jsontext.Value {
 	e, rest, known := venueError(failed)
 	if known && f.writes {
 		if result := rejectedResult(f.message, e); result != nil {
@@ -135,7 +135,7 @@ func (f *inFlightRequest) failed(answer, failed jsontext.Value, anonymous bool) 
 	}
 	switch {
 	case known && e.Code == "unauthorized":
-		return errorResponse(id, e.HTTP(), "unauthorized: the venue does not have the key of the bridge; dx agent key NAME makes another one of an agent, and dx mcp doctor finds out more", e)
+		return errorResponse(id, e.HTTP(), "unauthorized: the venue does not have the key of the bridge; "+commands.NewKey+" makes another one of an agent, and "+commands.Doctor+" finds out more", e)
 	case known && rest:
 		return venueErrorResponse(id, e.HTTP(), e)
 	case anonymous && id != nil:

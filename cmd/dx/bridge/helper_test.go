@@ -115,7 +115,7 @@ func start(t *testing.T, c *client.Client, n ToolFilter) *mcpHost {
 func startUnder(t *testing.T, ctx context.Context, c *client.Client, n ToolFilter) *mcpHost {
 	t.Helper()
 	logs := &logbuffer.Buffer{}
-	h := startBridge(ctx, t, New(c, n, slog.New(slog.NewTextHandler(logs, nil))))
+	h := startBridge(ctx, t, New(c, n, Commands{}, slog.New(slog.NewTextHandler(logs, nil))))
 	h.logs = logs
 	return h
 }

@@ -23,7 +23,7 @@ func TestTimeout(t *testing.T) {
 			want = timeouts.Of(writeTimeout)
 		}
 		log := slog.New(slog.DiscardHandler)
-		if stdio, proxy := New(nil, ToolFilter{}, log).writeTimeout, newSigningTransport(nil, log, false).writeTimeout; stdio != want || proxy != want {
+		if stdio, proxy := New(nil, ToolFilter{}, Commands{}, log).writeTimeout, newSigningTransport(nil, false, Commands{}, log).writeTimeout; stdio != want || proxy != want {
 			t.Errorf("DX_TIMEOUT=%q: a write waits %v, and in the proxy %v, want %v", value, stdio, proxy, want)
 		}
 	}
@@ -35,13 +35,13 @@ func TestWriteTimesOut(t *testing.T) {
 	const short = 50 * time.Millisecond
 	for name, bridgeTo := range map[string]func(t *testing.T, c *client.Client) asker{
 		"stdio": func(t *testing.T, c *client.Client) asker {
-			b := New(c, ToolFilter{}, slog.New(slog.DiscardHandler))
+			b := New(c, ToolFilter{}, Commands{}, slog.New(slog.DiscardHandler))
 			b.writeTimeout = short
 			h := startBridge(t.Context(), t, b)
 			return func(id, tool, arguments string) string { return h.ask("%s", call(id, tool, arguments)) }
 		},
 		"proxy": func(t *testing.T, c *client.Client) asker {
-			s := newSigningTransport(c, slog.New(slog.DiscardHandler), false)
+			s := newSigningTransport(c, false, Commands{}, slog.New(slog.DiscardHandler))
 			s.writeTimeout = short
 			return func(id, tool, arguments string) string {
 				line := call(id, tool, arguments)

@@ -30,10 +30,10 @@ const maxBodyBytes = 1 << 20
 // whatever their path. Host and Origin must be of this machine, so that no web page can
 // reach the proxy through a host name of its own. Without outputSchemas, lists of tools have
 // no output schemas.
-func Proxy(c *client.Client, log *slog.Logger, outputSchemas bool) http.Handler {
+func Proxy(c *client.Client, outputSchemas bool, x Commands, log *slog.Logger) http.Handler {
 	p := &httputil.ReverseProxy{
 		Rewrite:       func(*httputil.ProxyRequest) {}, // signingTransport makes the request
-		Transport:     newSigningTransport(c, log, outputSchemas),
+		Transport:     newSigningTransport(c, outputSchemas, x, log),
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ErrorHandler:  writeReadError,
@@ -65,11 +65,12 @@ type signingTransport struct {
 	filter  ToolFilter // excludes no tool
 	log     *slog.Logger
 
+	commands     Commands
 	writeTimeout time.Duration
 }
 
-func newSigningTransport(c *client.Client, log *slog.Logger, outputSchemas bool) *signingTransport {
-	return &signingTransport{client: c, catalog: &toolCatalog{client: c}, filter: ToolFilter{OutputSchemas: outputSchemas}, log: log, writeTimeout: client.Timeout(timeouts.Of(writeTimeout))}
+func newSigningTransport(c *client.Client, outputSchemas bool, x Commands, log *slog.Logger) *signingTransport {
+	return &signingTransport{client: c, catalog: &toolCatalog{client: c}, filter: ToolFilter{OutputSchemas: outputSchemas}, commands: x, log: log, writeTimeout: client.Timeout(timeouts.Of(writeTimeout))}
 }
 
 func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -94,7 +95,7 @@ func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/json"}},
-		Body:   io.NopCloser(bytes.NewReader(noAnswerResponse(&m, !readOnly, err))),
+		Body:   io.NopCloser(bytes.NewReader(s.commands.noAnswerResponse(&m, !readOnly, err))),
 	}, nil
 }
 

@@ -27,6 +27,8 @@ type Bridge struct {
 	filter  ToolFilter
 	log     *slog.Logger
 
+	commands Commands
+
 	writeTimeout time.Duration
 
 	revision string // agreed by initialize
@@ -45,8 +47,8 @@ const maxInFlight = 64
 
 // New returns a bridge. The client must use NewHTTPClient, which does not bound the time
 // of a response.
-func New(c *client.Client, n ToolFilter, log *slog.Logger) *Bridge {
-	return &Bridge{client: c, catalog: &toolCatalog{client: c}, filter: n, log: log, writeTimeout: client.Timeout(timeouts.Of(writeTimeout)), requests: inFlightRequests{all: map[string]*inFlightRequest{}}, slots: make(chan struct{}, maxInFlight)}
+func New(c *client.Client, n ToolFilter, x Commands, log *slog.Logger) *Bridge {
+	return &Bridge{client: c, catalog: &toolCatalog{client: c}, filter: n, commands: x, log: log, writeTimeout: client.Timeout(timeouts.Of(writeTimeout)), requests: inFlightRequests{all: map[string]*inFlightRequest{}}, slots: make(chan struct{}, maxInFlight)}
 }
 
 // Run forwards messages until in ends, completes the requests in flight and returns nil. It
@@ -194,7 +196,7 @@ func (b *Bridge) answer(f *inFlightRequest) {
 	f.writes = !readOnly
 	switch {
 	case err != nil && b.filter.ReadOnly:
-		b.write(noAnswerResponse(f.message, false, err))
+		b.write(b.commands.noAnswerResponse(f.message, false, err))
 		return
 	case f.tool() == "" || b.filter.allows(f.tool(), readOnly): // the venue rejects a call without a name
 	case b.catalog.has(f.tool()):
@@ -225,7 +227,7 @@ func (b *Bridge) reportNoAnswer(f *inFlightRequest, err error) {
 		b.write(streamEndResponse(f.message))
 	default:
 		b.log.Warn("no response", "method", f.method, "tool", f.tool(), "err", err)
-		b.write(noAnswerResponse(f.message, f.writes, err))
+		b.write(b.commands.noAnswerResponse(f.message, f.writes, err))
 	}
 }
 

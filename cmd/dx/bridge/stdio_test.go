@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"duplex/client"
 	"duplex/schemas"
 	"duplex/tools"
@@ -327,7 +329,7 @@ func TestEnd(t *testing.T) {
 func TestLastLine(t *testing.T) {
 	d := open(t)
 	var out bytes.Buffer
-	if err := New(d.client(), ToolFilter{}, slog.New(slog.DiscardHandler)).Run(t.Context(), strings.NewReader(initialize+"\n"+`{"jsonrpc":"2.0","id":1,"method":"ping"}`), &out); err != nil {
+	if err := New(d.client(), ToolFilter{}, Commands{}, slog.New(slog.DiscardHandler)).Run(t.Context(), strings.NewReader(initialize+"\n"+`{"jsonrpc":"2.0","id":1,"method":"ping"}`), &out); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[1], `"id":1,"result"`) {
@@ -462,7 +464,7 @@ func TestBrokenOutput(t *testing.T) {
 	out.CloseWithError(errBroken)
 	done := make(chan error, 1)
 	go func() {
-		done <- New(d.client(), ToolFilter{}, slog.New(slog.DiscardHandler)).Run(t.Context(), in, tell)
+		done <- New(d.client(), ToolFilter{}, Commands{}, slog.New(slog.DiscardHandler)).Run(t.Context(), in, tell)
 	}()
 	if _, err := io.WriteString(say, initialize+"\n"); err != nil {
 		t.Fatal(err)
@@ -488,10 +490,25 @@ func TestHintsHaveNoSecret(t *testing.T) {
 	err := fmt.Errorf("GET /v1/time: %w", &url.Error{Op: "Get", URL: "http://u:hunter2@h.example/v1/time?key=hunter2", Err: errBroken})
 	for _, method := range []string{"tools/call", "tools/list"} {
 		for _, writes := range []bool{false, true} {
-			answer := string(noAnswerResponse(&message{id: []byte("1"), method: method}, writes, err))
+			answer := string(Commands{}.noAnswerResponse(&message{id: []byte("1"), method: method}, writes, err))
 			if strings.Contains(answer, "hunter2") || !strings.Contains(answer, "http://h.example/v1/time") || !strings.Contains(answer, "broken") {
 				t.Errorf("the error of %s, writes %v: %s, want the address without user and query, and the cause", method, writes, answer)
 			}
+		}
+	}
+}
+
+// TestErrorsNameCommands tests that errors name the commands with the flags that they got.
+func TestErrorsNameCommands(t *testing.T) {
+	x := Commands{Doctor: "/bin/dx mcp doctor --dev-file 'a b.json'", NewKey: "/bin/dx agent key NAME --dev-file 'a b.json'"}
+	m := mustParse(t, call("1", "place_order", order(1)))
+	for what, answer := range map[string][]byte{
+		"a read":              x.noAnswerResponse(m, false, errBroken),
+		"an unreached write":  x.notExecutedResponse(m, errBroken),
+		"an unauthorized one": (&inFlightRequest{message: m}).failed(x, nil, jsontext.Value(mustEncode(schemas.ErrorOf("unauthorized"))), true),
+	} {
+		if !strings.Contains(string(answer), x.Doctor) || what == "an unauthorized one" && !strings.Contains(string(answer), x.NewKey) {
+			t.Errorf("%s: %s", what, answer)
 		}
 	}
 }

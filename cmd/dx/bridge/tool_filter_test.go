@@ -24,7 +24,7 @@ func TestListsHaveNoOutputSchemas(t *testing.T) {
 			for through, answer := range map[string]string{
 				"stdio": start(t, c, ToolFilter{OutputSchemas: wanted}).ask("%s", list),
 				"proxy": func() string {
-					p := httptest.NewServer(Proxy(c, slog.New(slog.DiscardHandler), wanted))
+					p := httptest.NewServer(Proxy(c, wanted, Commands{}, slog.New(slog.DiscardHandler)))
 					defer p.Close()
 					return wholeOf(t, p.URL, list)
 				}(),
