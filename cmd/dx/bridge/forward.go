@@ -135,7 +135,11 @@ func (f *inFlightRequest) failed(commands Commands, answer, failed jsontext.Valu
 	}
 	switch {
 	case known && e.Code == "unauthorized":
-		return errorResponse(id, e.HTTP(), "unauthorized: the venue does not have the key of the bridge; "+commands.NewKey+" makes another one of an agent, and "+commands.Doctor+" finds out more", e)
+		data := mustEncode(e)
+		if !rest { // with the hint and the clock of the venue
+			data = object(failed)["data"]
+		}
+		return errorResponse(id, e.HTTP(), "unauthorized: the venue does not have the key of the bridge; "+commands.NewKey+" makes another one of an agent, and "+commands.Doctor+" finds out more", data)
 	case known && rest:
 		return venueErrorResponse(id, e.HTTP(), e)
 	case anonymous && id != nil:

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"duplex/client"
 	"duplex/schemas"
 	"duplex/tools"
@@ -239,6 +237,9 @@ func TestDoorRefusalsHaveTheID(t *testing.T) {
 	d := open(t)
 	h := start(t, client.New(d.url, d.key.ID, make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":"a b","method":"ping"}`), "id", "a b", "error.code", 401.0, "error.data.code", "unauthorized")
+	if hint, _ := at(t, h.ask(`{"jsonrpc":"2.0","id":5,"method":"ping"}`), "error", "data", "hint").(string); !strings.Contains(hint, "signature") {
+		t.Errorf("the hint of the venue is %q", hint)
+	}
 }
 
 // Concurrent requests all succeed although the venue's clock differs from the local one,
@@ -505,7 +506,7 @@ func TestErrorsNameCommands(t *testing.T) {
 	for what, answer := range map[string][]byte{
 		"a read":              x.noAnswerResponse(m, false, errBroken),
 		"an unreached write":  x.notExecutedResponse(m, errBroken),
-		"an unauthorized one": (&inFlightRequest{message: m}).failed(x, nil, jsontext.Value(mustEncode(schemas.ErrorOf("unauthorized"))), true),
+		"an unauthorized one": (&inFlightRequest{message: m}).failed(x, nil, mustEncode(schemas.ErrorOf("unauthorized")), true),
 	} {
 		if !strings.Contains(string(answer), x.Doctor) || what == "an unauthorized one" && !strings.Contains(string(answer), x.NewKey) {
 			t.Errorf("%s: %s", what, answer)

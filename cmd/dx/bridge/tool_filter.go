@@ -49,7 +49,7 @@ func (n *ToolFilter) errorResponse(m *message, readOnly bool) []byte {
 // offered. A bridge with a filter does not send such a call: a newer venue could have a tool of the name.
 func (n *ToolFilter) unknownToolResponse(m *message, c *toolCatalog) []byte {
 	shown := fmt.Sprintf("%.80s", schemas.ForTerminal(m.tool()))
-	return errorResponse(m.id, codeParams, "Invalid params: "+tools.UnknownTool(shown, c.offered(n)), schemas.ErrorOf("schema_violation"))
+	return errorResponse(m.id, codeParams, "Invalid params: "+tools.UnknownTool(shown, c.offered(n)), mustEncode(schemas.ErrorOf("schema_violation")))
 }
 
 // list updates the catalog from the response to tools/list, and returns the response for the host: without the

@@ -45,7 +45,7 @@ func (x Commands) noAnswerResponse(m *message, writes bool, err error) []byte {
 	case !writes && m.method == "tools/call":
 		return x.unreadResponse(m, err)
 	case !writes:
-		return errorResponse(m.id, http.StatusServiceUnavailable, "no response from the venue: "+address.RedactError(err), schemas.ErrorOf("draining"))
+		return errorResponse(m.id, http.StatusServiceUnavailable, "no response from the venue: "+address.RedactError(err), mustEncode(schemas.ErrorOf("draining")))
 	case mayHaveExecuted(err):
 		return unknownOutcomeResponse(m, err)
 	default:
