@@ -28,7 +28,7 @@ var figured = map[string][]string{
 	"core/view":     {"chunkLen", "dayNs", "eventAccount", "eventBalance", "eventDeadman", "eventDeposit", "eventFill", "eventKeyRevoked", "eventOrder", "eventPosition", "eventSettlement", "eventTransfer", "eventWithdrawal", "keyIDsMax", "maxExponent", "roundRowCap", "stateFormat"},
 	"core/engine":   {"checkpointsKept", "closeMargin", "commitDelayMinCallers", "commitDelayMax", "foreignFor", "histogramBuckets", "memberTick", "proposePauseMax", "proposePauseMin", "slewRate", "wireBufSize"},
 	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
-	"tools":         {"maxCachedResponses", "fitExpiry", "maxCachedRows", "maxFits"},
+	"tools":         {"fitExpiry", "maxCachedResponses", "maxCachedRows", "maxFits", "maxToolName"},
 	"lanes/gate":    {"UserScopes", "answerTime", "maxDisorder", "maxPooledResponse", "unwantedBody"},
 	"lanes/ws":      {"writeChunk", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
 	"lanes/mcp":     {"dollar", "maxUnitNames", "maxRequired", "maxVirtualWait"},
@@ -82,7 +82,7 @@ func figures(t *testing.T) map[string]int64 {
 	put("core/engine.Options", "MaxClockOffset", engine["MaxClockOffset"])
 	put("core/engine.Options", "StaleAfter", engine["StaleAfter"])
 	for dir, names := range map[string][]string{
-		"cmd/dx": {"devDispute", "devFunds", "makerFunds", "noiseTraders", "noiseFunds", "jumpDefault"}, "server": {"StopTimeout", "MinAccountRate", "DefaultAccountKeys"}, "core/mirror": {"DefaultBackfillRate"}, "feeds/session": {"warnBefore"},
+		"cmd/dx": {"devDispute", "devFunds", "makerFunds", "noiseTraders", "noiseFunds", "jumpDefault"}, "cmd/dx/bridge": {"responseHeaderTimeout", "writeTimeout"}, "server": {"StopTimeout", "MinAccountRate", "DefaultAccountKeys"}, "core/mirror": {"DefaultBackfillRate"}, "feeds/session": {"warnBefore"},
 	} {
 		numbers := p.numbers(dir)
 		for _, name := range names {

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/alecthomas/kong"
+
+	"duplex/cmd/dx/cli"
 	"duplex/core/journal"
 )
 
@@ -26,4 +29,26 @@ func advice(err error) string {
 		return ""
 	}
 	return "what to do: docs/operations/recovery.md#" + section
+}
+
+// keyAdvice returns the command that makes another key, for an error of a command whose key the venue does not have. It
+// is "" if there is no dev file: then dx agent needs the address of a portal, which is not known here.
+func keyAdvice(err error, cmd *kong.Context) string {
+	if _, ok := errors.AsType[cli.UnauthorizedError](err); !ok {
+		return ""
+	}
+	var devFile, profile string
+	for _, f := range cmd.Flags() {
+		switch f.Name {
+		case "dev-file":
+			devFile, _ = cmd.FlagValue(f).(string)
+		case "profile":
+			profile, _ = cmd.FlagValue(f).(string)
+		}
+	}
+	command, ok := cli.NewKeyCommand(devFile, profile)
+	if !ok {
+		return ""
+	}
+	return "another key of an agent: " + command
 }

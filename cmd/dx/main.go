@@ -3,6 +3,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,7 +145,7 @@ func run(args []string, out, errs io.Writer) int {
 	cmd.Bind(log.Logger, diagnostics{log.errs}, log.venueLog)
 	if err := cmd.Run(); err != nil {
 		fmt.Fprintln(log.errs, "dx:", errorText(err))
-		if a := advice(err); a != "" {
+		if a := cmp.Or(advice(err), keyAdvice(err, cmd)); a != "" {
 			fmt.Fprintln(log.errs, "dx:", a)
 		}
 		return exitCode(err)

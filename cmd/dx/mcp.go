@@ -80,6 +80,20 @@ func (v *venueFlags) open(log *slog.Logger) (*client.Client, *slog.Logger, error
 	return c, masked, err
 }
 
+// commands returns the commands for errors of the bridge. They work where the bridge runs, and with a profile by its path
+// anywhere.
+func (v *venueFlags) commands() bridge.Commands {
+	doctor := cli.CommandName() + " mcp doctor"
+	if v.Profile != "" {
+		doctor += " --profile " + cli.ShellWord(v.Profile)
+	}
+	if v.As != devAgent {
+		doctor += " --as " + cli.ShellWord(v.As)
+	}
+	newKey, _ := cli.NewKeyCommand(v.DevFile, v.Profile)
+	return bridge.Commands{Doctor: doctor + cli.DevFileArgument(v.DevFile), NewKey: newKey}
+}
+
 // bridgeClient returns a client of the venue at base, which may be a list of nodes.
 func bridgeClient(base, key, secret string, opts ...client.Option) (*client.Client, error) {
 	at := cli.ClientFlags{URL: base, Key: key, Secret: secret}
@@ -95,6 +109,8 @@ type stdioCmd struct {
 	ReadOnly bool     `help:"Offer only tools that change nothing."`
 	Toolset  string   `help:"Tools to offer: core (what trading needs) or all." enum:"core,all" default:"all"`
 	Tools    []string `help:"Offer only these tools." placeholder:"NAME"`
+
+	OutputSchemas bool `help:"List the tools with their output schemas."`
 }
 
 func (s *stdioCmd) Help() string {
@@ -108,7 +124,7 @@ func (s *stdioCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	if err != nil {
 		return err
 	}
-	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Core: s.Toolset == toolsetCore, Tools: s.Tools}, masked).Run(ctx, os.Stdin, out)
+	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Core: s.Toolset == toolsetCore, Tools: s.Tools, OutputSchemas: s.OutputSchemas}, s.commands(), masked).Run(ctx, os.Stdin, out)
 }
 
 // proxyCmd is `dx mcp proxy`.
@@ -116,6 +132,8 @@ type proxyCmd struct {
 	venueFlags
 	Listen string `help:"Loopback address to listen on." default:"127.0.0.1:0"`
 	JSON   bool   `help:"Print JSON."`
+
+	OutputSchemas bool `help:"List the tools with their output schemas."`
 }
 
 func (p *proxyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
@@ -133,7 +151,7 @@ func (p *proxyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	if err := p.printURL(out, "http://"+l.Addr().String()+"/mcp"); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := &http.Server{Handler: bridge.Proxy(c, masked), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(masked.Handler(), slog.LevelDebug)}
+	s := &http.Server{Handler: bridge.Proxy(c, p.OutputSchemas, p.commands(), masked), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(masked.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()
 	select {

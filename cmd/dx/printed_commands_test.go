@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +57,7 @@ func TestPrintedCommandsWork(t *testing.T) {
 				t.Fatalf("dx agent show nobody: %s, want the command that lists agents", failed)
 			}
 			s.run(list)
+			s.replaceKey(c.flag)
 			if older := s.run(s.name() + " agent activity bot --limit 1" + c.flag); strings.Contains(older, "Older: ") {
 				_, older, _ = strings.Cut(older, "Older: ")
 				s.run(strings.TrimSpace(older))
@@ -129,5 +132,45 @@ func (s *printedShell) runPrinted(text string, want int) {
 	}
 	if n != want {
 		s.t.Errorf("%d commands, want %d, in\n%s", n, want, text)
+	}
+}
+
+// replaceKey revokes the key of the agent bot and runs the commands that the errors of the bridge and of other commands
+// name then.
+func (s *printedShell) replaceKey(flag string) {
+	s.t.Helper()
+	var p struct {
+		UserID int    `json:"user_id"`
+		Key    string `json:"api_key"`
+	}
+	if err := json.Unmarshal([]byte(s.run("cat "+cli.ShellWord(s.profileOf("bot", flag)))), &p); err != nil {
+		s.t.Fatal(err)
+	}
+	s.run(fmt.Sprintf("%s admin revoke-key %d %s%s", s.name(), p.UserID, p.Key, flag))
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_account","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	var answer struct{ Error struct{ Message string } }
+	out := s.run("echo " + cli.ShellWord(call) + " | " + s.name() + " mcp --profile bot" + flag + " 2>/dev/null")
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	_, commands, _ := strings.Cut(answer.Error.Message, "; ")
+	newKey, rest, ok := strings.Cut(commands, " makes another one of an agent, and ")
+	doctor, last := strings.CutSuffix(rest, " finds out more")
+	failed := s.fails(s.name() + " balance --profile bot" + flag)
+	if !ok || !last || !strings.HasSuffix(failed, "dx: another key of an agent: "+newKey+"\n") {
+		s.t.Fatalf("the commands in %s and in %s", out, failed)
+	}
+	s.fails(doctor)
+	s.run(strings.Replace(newKey, "NAME", "bot", 1))
+	s.run(doctor)
+}
+
+// profileOf returns the path of a profile, which is beside the dev file of a flag --dev-file.
+func (s *printedShell) profileOf(name, flag string) string {
+	switch file := strings.Trim(strings.TrimPrefix(flag, " --dev-file "), "'"); file {
+	case "":
+		return ".dx/agents/" + name + ".json"
+	default:
+		return strings.TrimSuffix(file, ".json") + "-agents/" + name + ".json"
 	}
 }

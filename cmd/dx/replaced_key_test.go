@@ -78,7 +78,7 @@ func TestReplacedKey(t *testing.T) {
 	}
 
 	revoke(profile)
-	call(4, "dx agent key NAME makes another one")
+	call(4, "dx agent key NAME --dev-file "+p.file+" makes another one")
 	for watched.Scan() { // Wait requires that all output has been read
 	}
 	if err := watch.Wait(); err == nil || !strings.Contains(errs.String(), "dx agent key") {

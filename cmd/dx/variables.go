@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"duplex/cmd/dx/cli"
+	"duplex/internal/edits"
 )
 
 // Variables set flags (docs/rules/operation.md#variables). dx dev, serve, follow and config read one for
@@ -76,22 +77,7 @@ func warnOfFlagVariables(leaf *kong.Node, errs io.Writer) {
 func nearestName(name string, known map[string]bool) (nearest string) {
 	least := -1
 	for other := range known {
-		row := make([]int, len(other)+1) // edits between the part of name so far and each prefix of other
-		for j := range row {
-			row[j] = j
-		}
-		for i := range len(name) {
-			before := row[0]
-			row[0]++
-			for j := range len(other) {
-				edits := before
-				if name[i] != other[j] {
-					edits++
-				}
-				before, row[j+1] = row[j+1], min(edits, row[j]+1, row[j+1]+1)
-			}
-		}
-		if n := row[len(other)]; least < 0 || n < least || n == least && other < nearest {
+		if n := edits.Between(name, other); least < 0 || n < least || n == least && other < nearest {
 			least, nearest = n, other
 		}
 	}

@@ -69,6 +69,32 @@ func (g *Gate) Authenticate(r *http.Request, c *Call) error {
 	return err
 }
 
+// UnauthorizedCause returns why a request is unauthorized. Only a dev venue tells, to those who build a client; on any
+// other venue it is "", because a 401 must not reveal which check failed (docs/rules/accounts.md#unauthorized).
+// authenticated reports whether the request passed Authenticate, and was rejected after that.
+func (g *Gate) UnauthorizedCause(r *http.Request, authenticated bool) string {
+	if g.Venue.Config.Environment != environmentDev {
+		return ""
+	}
+	cred, ok := CredentialsOf(r.Header)
+	key := g.Venue.Engine.Key(cred.Key)
+	switch {
+	case !ok:
+		return "a header of " + schemas.HeaderKey + ", " + schemas.HeaderTimestamp + " and " + schemas.HeaderSignature + " is missing or repeated"
+	case key == nil || key.Revoked:
+		return "the venue has no such key, or it is revoked"
+	case authenticated:
+		return "the same signed write has been sent before"
+	case !g.withinReplayWindow(cred.Timestamp):
+		return "the timestamp is not one in ms within 5 s of the venue's clock"
+	default:
+		return "the signature is wrong, or the body did not arrive as it was signed"
+	}
+}
+
+// environmentDev is the environment of dx dev (docs/rules/operation.md#dev-venue).
+const environmentDev = "dev"
+
 // hasNoCredentials reports whether a request has none of the three headers.
 func hasNoCredentials(h http.Header) bool {
 	return !slices.ContainsFunc(credentialHeaders[:], func(name string) bool { return len(h[name]) > 0 })

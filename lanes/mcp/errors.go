@@ -33,6 +33,9 @@ type faultData struct {
 	Requested string   `json:"requested,omitzero"`
 	URI       string   `json:"uri,omitzero"`
 	Required  any      `json:"requiredCapabilities,omitzero"` // of the client
+
+	Hint       string      `json:"hint,omitzero"`        // of unauthorized
+	ServerTime schemas.U64 `json:"server_time,omitzero"` // of unauthorized; ns
 }
 
 func newFault(status, code int, venue, message string) *protocolFault {
@@ -75,6 +78,22 @@ func unsupportedVersion(version string) *protocolFault {
 // faultOf returns the fault of an error of the venue. Its code is the HTTP status.
 func faultOf(e schemas.Error) *protocolFault {
 	return &protocolFault{status: e.HTTP(), code: e.HTTP(), message: e.Code, data: faultData{Error: e}}
+}
+
+// unauthorizedHint is the same for every cause, because a live venue does not reveal which check failed.
+const unauthorizedHint = "The request is not signed as the venue expects. Check the clock, which may differ from server_time by at most 5 s; the key, which may be unknown here or revoked; and the signature, which covers the timestamp, the method, the target and the body as they are sent. " +
+	"An MCP host does not sign: dx mcp signs for it, and dx mcp doctor finds out what is wrong."
+
+// explainUnauthorized adds the hint and the venue's clock to an unauthorized request, and the cause if the venue tells
+// it (docs/rules/agents.md#protocol-errors).
+func (l *Lane) explainUnauthorized(f *protocolFault, r *http.Request, authenticated bool) {
+	if f.data.Code != "unauthorized" {
+		return
+	}
+	f.data.Hint, f.data.ServerTime = unauthorizedHint, schemas.U64(l.gate.Venue.Config.Wall())
+	if cause := l.gate.UnauthorizedCause(r, authenticated); cause != "" {
+		f.data.Hint = "On this dev venue the cause is shown: " + cause + ". " + unauthorizedHint
+	}
 }
 
 // rpcError returns the error member of the response.

@@ -119,6 +119,9 @@ func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
 	defer untrack()
 	defer c.events.finish()
 	result, fault := l.answer(c, do)
+	if fault != nil {
+		l.explainUnauthorized(fault, r, true)
+	}
 	switch {
 	case c.events.started:
 		c.events.message(encodeResponse(c.id, result, fault))
@@ -132,8 +135,10 @@ func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
 }
 
 // writeHTTPError writes an error of the gate, or one found before a message was parsed.
-func (l *Lane) writeHTTPError(w http.ResponseWriter, _ *http.Request, err error) {
-	writeFault(w, nil, faultOf(l.gate.ReportError(w.Header().Get("X-Request-Id"), err)))
+func (l *Lane) writeHTTPError(w http.ResponseWriter, r *http.Request, err error) {
+	f := faultOf(l.gate.ReportError(w.Header().Get("X-Request-Id"), err))
+	l.explainUnauthorized(f, r, gate.CallOf(r.Context()) != nil)
+	writeFault(w, nil, f)
 }
 
 // venueFault returns the fault of an error of the venue.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"duplex/core"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // TestMalformedRequests tests every protocol error: its HTTP status, its JSON-RPC code, the
@@ -358,6 +361,85 @@ func TestScopeBeforeTokens(t *testing.T) {
 			if status, body := d.ask(trader, "1", method, params); status != 403 || at(t, body, "error", "data", "code") != "missing_scope" {
 				t.Fatalf("%s, time %d: %d %s", method, n, status, body)
 			}
+		}
+	}
+}
+
+// TestUnknownTools tests that an unknown tool is an error of the protocol that names the nearest one, and that no name
+// but a tool's own runs it.
+func TestUnknownTools(t *testing.T) {
+	t.Parallel()
+	d := newTestVenue(t)
+	for name, want := range map[string]string{
+		"place_ordr": ": the nearest is place_order", "buy": ": the nearest is place_order", "get_markets": ": the nearest is list_markets", "Get_Balance": ": the nearest is get_balance", "rm": "; tools/list names the tools",
+	} {
+		status, body := d.ask(d.alice, "1", "tools/call", `"name":"`+name+`","arguments":{}`)
+		if status != 400 {
+			t.Errorf("%s: %d", name, status)
+		}
+		checkMembers(t, name, body, map[string]any{"error.code": -32602.0, "error.data.code": "schema_violation", "error.message": "Invalid params: unknown tool " + name + want})
+	}
+	if got := tools.ToolNames(); len(got) != len(d.lane.tools)+1 { // advance_clock of an arena
+		t.Errorf("%d names of tools, and the lane has %d", len(got), len(d.lane.tools))
+	}
+	for _, spec := range d.lane.ToolSpecs() {
+		if !slices.Contains(tools.ToolNames(), spec.Name) {
+			t.Errorf("%s is not in tools.ToolNames", spec.Name)
+		}
+	}
+}
+
+// TestUnauthorizedHint tests that a 401 has a hint and the venue's clock: on a live venue the same for every cause, on
+// a dev venue with the cause.
+func TestUnauthorizedHint(t *testing.T) {
+	t.Parallel()
+	d := newTestVenue(t)
+	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	signed := func(k lanetest.Key, change func(h http.Header)) *http.Request {
+		r := d.SignedRequest(k, "POST", Path, body)
+		change(r.Header)
+		return r
+	}
+	revoked := d.NewKey(1, core.ScopeRead)
+	d.Submit(&core.RevokeKey{User: 1, Key: revoked.ID})
+	resign := func(h http.Header, ts string) {
+		h.Set(schemas.HeaderTimestamp, ts)
+		h.Set(schemas.HeaderSignature, schemas.Sign(d.alice.Secret, ts, "POST", Path, body))
+	}
+	causes := map[string]func() *http.Request{
+		"missing or repeated": func() *http.Request {
+			return signed(d.alice, func(h http.Header) { h.Del(schemas.HeaderSignature) })
+		},
+		"no such key": func() *http.Request {
+			return signed(d.alice, func(h http.Header) { h.Set(schemas.HeaderKey, "dxk0") })
+		},
+		"revoked":   func() *http.Request { return signed(revoked, func(http.Header) {}) },
+		"timestamp": func() *http.Request { return signed(d.alice, func(h http.Header) { resign(h, "1") }) },
+		"signature is wrong,": func() *http.Request {
+			return signed(d.alice, func(h http.Header) { h.Set(schemas.HeaderSignature, strings.Repeat("0", 64)) })
+		},
+	}
+	for _, environment := range []string{"live", "arena", "dev"} {
+		d.Gate.Venue.Config.Environment = environment
+		for cause, request := range causes {
+			before := d.Now()
+			status, _, text := d.Send(request())
+			hint, _ := at(t, text, "error", "data", "hint").(string)
+			if status != 401 || at(t, text, "error", "data", "code") != "unauthorized" {
+				t.Errorf("%s, %s: %d %s, want 401", environment, cause, status, text)
+			}
+			stated, _ := at(t, text, "error", "data", "server_time").(string)
+			if now, err := strconv.ParseInt(stated, 10, 64); err != nil || now < before || now > d.Now() {
+				t.Errorf("%s, %s: server_time %q, want one from %d to %d", environment, cause, stated, before, d.Now())
+			}
+			if environment != "dev" && hint != unauthorizedHint || environment == "dev" && (!strings.HasSuffix(hint, unauthorizedHint) || !strings.Contains(strings.TrimSuffix(hint, unauthorizedHint), cause)) {
+				t.Errorf("%s, %s: %q", environment, cause, hint)
+			}
+		}
+	}
+	for _, word := range []string{"clock", "key", "signature", "dx mcp"} {
+		if !strings.Contains(unauthorizedHint, word) {
+			t.Errorf("the hint does not name %s", word)
 		}
 	}
 }

@@ -147,9 +147,19 @@ func (l *Lane) resolveTool(c *call) (out toolCall) {
 	case out.arguments != nil && out.arguments.Kind() != '{':
 		out.fault = badParams("arguments must be an object")
 	case out.tool == nil:
-		out.fault = badParams("unknown tool " + printable(name))
+		out.fault = badParams(tools.UnknownTool(printable(name), l.toolsOf(c)))
 	}
 	return out
+}
+
+// toolsOf returns the names of the tools that the key's scopes allow.
+func (l *Lane) toolsOf(c *call) (names []string) {
+	for _, t := range l.tools {
+		if c.Key.Scopes.Has(t.spec.Scope) {
+			names = append(names, t.spec.Name)
+		}
+	}
+	return names
 }
 
 // callTool runs tools/call. A rejected operation is a result with isError.

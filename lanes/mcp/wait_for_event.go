@@ -29,7 +29,7 @@ var longestWait = maxWait // a variable for tests
 func (l *Lane) waitForEvent() *tools.Op[schemas.WaitForEvent, schemas.WaitedEvents] {
 	return &tools.Op[schemas.WaitForEvent, schemas.WaitedEvents]{
 		Spec: tools.Spec{
-			Name: "wait_for_event", Title: "Wait for an event", Scope: core.ScopeRead,
+			Name: tools.WaitForEvent, Title: "Wait for an event", Scope: core.ScopeRead,
 			Doc: "Your events and round changes after a seq, at once or when one comes. Use it instead of polling.",
 		},
 		Do: l.dispatcher.waitForEvent,

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/client"
@@ -26,7 +25,7 @@ func (b *Bridge) forward(f *inFlightRequest, n *client.Node) error {
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	f.node = n
-	resp, err := openNode(ctx, b.client, n, f.message, http.MethodPost, f.header)
+	resp, err := openNode(ctx, n, f.message, http.MethodPost, f.header, responseLimit(b.client, f.message, !f.writes, b.writeTimeout))
 	if err != nil {
 		return err
 	}
@@ -107,13 +106,13 @@ func (f *inFlightRequest) deliver(b *Bridge, answer jsontext.Value) bool {
 		f.node.Saw(seqOf(result))
 	}
 	if failed != nil {
-		answer = f.failed(answer, failed, members["id"] == nil)
+		answer = f.failed(b.commands, answer, failed, members["id"] == nil)
 	}
 	switch {
 	case f.canceled.Load():
 		return true
 	case f.method == "tools/list" && result != nil:
-		answer = b.filterTools(answer, result)
+		answer = b.filter.list(b.catalog, answer)
 	case f.method == "initialize" && result != nil:
 		b.revision, _ = text(object(result)["protocolVersion"])
 	}
@@ -123,7 +122,7 @@ func (f *inFlightRequest) deliver(b *Bridge, answer jsontext.Value) bool {
 
 // failed returns the response for the host to an error of the venue. Some errors come
 // without the id, which the host needs.
-func (f *inFlightRequest) failed(answer, failed jsontext.Value, anonymous bool) jsontext.Value {
+func (f *inFlightRequest) failed(commands Commands, answer, failed jsontext.Value, anonymous bool) jsontext.Value {
 	e, rest, known := venueError(failed)
 	if known && f.writes {
 		if result := rejectedResult(f.message, e); result != nil {
@@ -136,32 +135,17 @@ func (f *inFlightRequest) failed(answer, failed jsontext.Value, anonymous bool) 
 	}
 	switch {
 	case known && e.Code == "unauthorized":
-		return errorResponse(id, e.HTTP(), "unauthorized: the venue does not have the key of the bridge; dx agent key NAME makes another one of an agent, and dx mcp doctor finds out more", e)
+		data := mustEncode(e)
+		if !rest { // with the hint and the clock of the venue
+			data = object(failed)["data"]
+		}
+		return errorResponse(id, e.HTTP(), "unauthorized: the venue does not have the key of the bridge; "+commands.NewKey+" makes another one of an agent, and "+commands.Doctor+" finds out more", data)
 	case known && rest:
 		return venueErrorResponse(id, e.HTTP(), e)
 	case anonymous && id != nil:
 		return envelope(id, "error", failed)
 	}
 	return answer
-}
-
-// filterTools updates the catalog from a list of tools, and removes the tools that the
-// bridge does not offer.
-func (b *Bridge) filterTools(answer, result jsontext.Value) jsontext.Value {
-	l, ok := parseToolList(result)
-	if !ok {
-		return answer
-	}
-	b.catalog.update(l)
-	if !b.filter.isSet() {
-		return answer
-	}
-	b.filter.filter(l)
-	narrowed, err := json.Marshal(l)
-	if err != nil { // a decoded list always encodes
-		panic(err)
-	}
-	return envelope(object(answer)["id"], "result", narrowed)
 }
 
 // activityReader calls onRead after each read.

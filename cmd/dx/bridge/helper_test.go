@@ -114,10 +114,18 @@ func start(t *testing.T, c *client.Client, n ToolFilter) *mcpHost {
 
 func startUnder(t *testing.T, ctx context.Context, c *client.Client, n ToolFilter) *mcpHost {
 	t.Helper()
+	logs := &logbuffer.Buffer{}
+	h := startBridge(ctx, t, New(c, n, Commands{}, slog.New(slog.NewTextHandler(logs, nil))))
+	h.logs = logs
+	return h
+}
+
+// startBridge runs a bridge over pipes.
+func startBridge(ctx context.Context, t *testing.T, b *Bridge) *mcpHost {
+	t.Helper()
 	fromHost, in := io.Pipe()
 	out, toHost := io.Pipe()
 	h := &mcpHost{t: t, in: in, said: make(chan string, 100), done: make(chan error, 1), logs: &logbuffer.Buffer{}}
-	b := New(c, n, slog.New(slog.NewTextHandler(h.logs, nil)))
 	go func() {
 		err := b.Run(ctx, fromHost, toHost)
 		toHost.Close()

@@ -9,9 +9,13 @@ import (
 	"duplex/internal/timeouts"
 )
 
-// responseHeaderTimeout is above the longest wait of a tool, which is 25 s plus the venue's
-// budget.
-const responseHeaderTimeout = 45 * time.Second
+const (
+	// responseHeaderTimeout is above the longest wait of a tool, which is 25 s plus the venue's budget.
+	responseHeaderTimeout = 45 * time.Second
+	// writeTimeout is above the venue's budget of 2 s. An agent that waits longer for a lost answer trades
+	// without knowing its orders.
+	writeTimeout = 5 * time.Second
+)
 
 // NewHTTPClient returns the HTTP client of a bridge. It bounds only the time until the
 // response header, because a stream has no end. It does not follow redirects, because a

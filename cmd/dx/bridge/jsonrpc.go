@@ -10,21 +10,22 @@ import (
 const (
 	codeParse   = -32700
 	codeRequest = -32600
+	codeParams  = -32602
 )
 
 // venueErrorResponse returns a JSON-RPC error with the venue's error as data
 // (docs/rules/agents.md#protocol-errors). It omits an unknown id.
 func venueErrorResponse(id jsontext.Value, code int, e schemas.Error) []byte {
-	return errorResponse(id, code, e.Message, e)
+	return errorResponse(id, code, e.Message, mustEncode(e))
 }
 
 // errorResponse returns a JSON-RPC error with a message of the bridge, and the venue's error as data.
-func errorResponse(id jsontext.Value, code int, message string, e schemas.Error) []byte {
+func errorResponse(id jsontext.Value, code int, message string, data jsontext.Value) []byte {
 	return envelope(id, "error", mustEncode(struct {
-		Code    int           `json:"code"`
-		Message string        `json:"message"`
-		Data    schemas.Error `json:"data"`
-	}{code, message, e}))
+		Code    int            `json:"code"`
+		Message string         `json:"message"`
+		Data    jsontext.Value `json:"data"`
+	}{code, message, data}))
 }
 
 // toolErrorResponse returns the result of a rejected tool call, in the revision of m.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"duplex/internal/backoff"
 	"duplex/internal/timeouts"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 const (
@@ -74,20 +76,38 @@ func seqOf(result jsontext.Value) (seq schemas.U64) {
 	return seq
 }
 
-// openNode sends a request to a node. If there are others, it does not wait longer for this one than the
-// venue's budget, unless the tool waits by itself.
-func openNode(ctx context.Context, c *client.Client, n *client.Node, m *message, method string, header http.Header) (*http.Response, error) {
-	if waits := m.tool() == "wait_for_event" || m.tool() == "advance_clock" || m.method == "subscriptions/listen"; waits || !c.Several() {
+// responseLimit returns how long a request waits for the response of one node: a write for writeTimeout, and any
+// request for not much more than the venue's budget if there are other nodes. It is 0 for a read of the only node and
+// for a tool that waits by itself, which the HTTP client bounds.
+func responseLimit(c *client.Client, m *message, readOnly bool, writeTimeout time.Duration) time.Duration {
+	switch waits := m.tool() == tools.WaitForEvent || m.tool() == "advance_clock" || m.method == "subscriptions/listen"; {
+	case waits:
+		return 0
+	case c.Several() && readOnly:
+		return timeouts.Of(headerTimeout)
+	case c.Several():
+		return min(timeouts.Of(headerTimeout), writeTimeout)
+	case readOnly:
+		return 0
+	}
+	return writeTimeout
+}
+
+// openNode sends a request to a node. Unless limit is 0, it waits no longer for the head of the response.
+func openNode(ctx context.Context, n *client.Node, m *message, method string, header http.Header, limit time.Duration) (*http.Response, error) {
+	if limit == 0 {
 		return n.Open(ctx, method, Path, header, m.raw)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	silent := time.AfterFunc(timeouts.Of(headerTimeout), cancel)
+	silent := time.AfterFunc(limit, cancel)
 	resp, err := n.Open(ctx, method, Path, header, m.raw)
-	if err != nil || !silent.Stop() {
+	if inTime := silent.Stop(); err != nil || !inTime {
 		cancel()
 		if err == nil {
 			resp.Body.Close()
-			err = context.DeadlineExceeded
+		}
+		if !inTime && client.MayBeDone(err) {
+			err = fmt.Errorf("no response within %s: %w", limit, context.DeadlineExceeded)
 		}
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func eachBridge(t *testing.T, test func(t *testing.T, d *testVenue, of func(...*
 		d := open(t) // one at a time
 		t.Parallel()
 		test(t, d, func(nodes ...*frontNode) asker {
-			p := httptest.NewServer(Proxy(d.clientOf(nodes), slog.New(slog.DiscardHandler)))
+			p := httptest.NewServer(Proxy(d.clientOf(nodes), false, Commands{}, slog.New(slog.DiscardHandler)))
 			t.Cleanup(p.Close)
 			return func(id, tool, arguments string) string {
 				return whole(t, post(t, t.Context(), p.URL, call(id, tool, arguments), "MCP-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", tool))
@@ -197,7 +197,7 @@ func TestRefusedRepeatIsNoOutcome(t *testing.T) {
 				return startUnder(t, ctx, c, ToolFilter{}).ask("%s", line)
 			},
 			"proxy": func(ctx context.Context, c *client.Client, line string) string {
-				s := &signingTransport{c, &toolCatalog{client: c}, slog.New(slog.DiscardHandler)}
+				s := newSigningTransport(c, false, Commands{}, slog.New(slog.DiscardHandler))
 				resp, err := s.RoundTrip(httptest.NewRequestWithContext(ctx, "POST", "/", strings.NewReader(line)))
 				if err != nil {
 					return err.Error()

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/client"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 )
 
@@ -26,11 +28,12 @@ const maxBodyBytes = 1 << 20
 
 // Proxy returns a handler that signs requests and forwards them to the agent lane,
 // whatever their path. Host and Origin must be of this machine, so that no web page can
-// reach the proxy through a host name of its own.
-func Proxy(c *client.Client, log *slog.Logger) http.Handler {
+// reach the proxy through a host name of its own. Without outputSchemas, lists of tools have
+// no output schemas.
+func Proxy(c *client.Client, outputSchemas bool, x Commands, log *slog.Logger) http.Handler {
 	p := &httputil.ReverseProxy{
 		Rewrite:       func(*httputil.ProxyRequest) {}, // signingTransport makes the request
-		Transport:     &signingTransport{c, &toolCatalog{client: c}, log},
+		Transport:     newSigningTransport(c, outputSchemas, x, log),
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ErrorHandler:  writeReadError,
@@ -59,7 +62,15 @@ func writeReadError(w http.ResponseWriter, _ *http.Request, err error) {
 type signingTransport struct {
 	client  *client.Client
 	catalog *toolCatalog
+	filter  ToolFilter // excludes no tool
 	log     *slog.Logger
+
+	commands     Commands
+	writeTimeout time.Duration
+}
+
+func newSigningTransport(c *client.Client, outputSchemas bool, x Commands, log *slog.Logger) *signingTransport {
+	return &signingTransport{client: c, catalog: &toolCatalog{client: c}, filter: ToolFilter{OutputSchemas: outputSchemas}, commands: x, log: log, writeTimeout: client.Timeout(timeouts.Of(writeTimeout))}
 }
 
 func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -84,7 +95,7 @@ func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/json"}},
-		Body:   io.NopCloser(bytes.NewReader(noAnswerResponse(&m, !readOnly, err))),
+		Body:   io.NopCloser(bytes.NewReader(s.commands.noAnswerResponse(&m, !readOnly, err))),
 	}, nil
 }
 
@@ -93,7 +104,7 @@ func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOnly bool) (resp *http.Response, err error) {
 	m.raw = body
 	err = throughNodes(r.Context(), s.client, m, readOnly, func(n *client.Node, unknown bool) error {
-		got, err := openNode(r.Context(), s.client, n, m, r.Method, forwardedHeaders(r.Header))
+		got, err := openNode(r.Context(), n, m, r.Method, forwardedHeaders(r.Header), responseLimit(s.client, m, readOnly, s.writeTimeout))
 		if err != nil {
 			return err
 		}
@@ -119,6 +130,9 @@ func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOn
 		}
 		if unknown {
 			answer = settled(r.Context(), s.client, m, answer)
+		}
+		if m.method == "tools/list" {
+			answer = s.filter.list(s.catalog, answer)
 		}
 		got.Body, got.ContentLength = io.NopCloser(bytes.NewReader(answer)), int64(len(answer))
 		resp = got

@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/client"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 )
 
@@ -24,6 +26,10 @@ type Bridge struct {
 	catalog *toolCatalog
 	filter  ToolFilter
 	log     *slog.Logger
+
+	commands Commands
+
+	writeTimeout time.Duration
 
 	revision string // agreed by initialize
 	requests inFlightRequests
@@ -41,8 +47,8 @@ const maxInFlight = 64
 
 // New returns a bridge. The client must use NewHTTPClient, which does not bound the time
 // of a response.
-func New(c *client.Client, n ToolFilter, log *slog.Logger) *Bridge {
-	return &Bridge{client: c, catalog: &toolCatalog{client: c}, filter: n, log: log, requests: inFlightRequests{all: map[string]*inFlightRequest{}}, slots: make(chan struct{}, maxInFlight)}
+func New(c *client.Client, n ToolFilter, x Commands, log *slog.Logger) *Bridge {
+	return &Bridge{client: c, catalog: &toolCatalog{client: c}, filter: n, commands: x, log: log, writeTimeout: client.Timeout(timeouts.Of(writeTimeout)), requests: inFlightRequests{all: map[string]*inFlightRequest{}}, slots: make(chan struct{}, maxInFlight)}
 }
 
 // Run forwards messages until in ends, completes the requests in flight and returns nil. It
@@ -190,10 +196,14 @@ func (b *Bridge) answer(f *inFlightRequest) {
 	f.writes = !readOnly
 	switch {
 	case err != nil && b.filter.ReadOnly:
-		b.write(noAnswerResponse(f.message, false, err))
+		b.write(b.commands.noAnswerResponse(f.message, false, err))
 		return
-	case f.method == "tools/call" && !b.filter.allows(f.tool(), readOnly):
-		b.write(b.filter.errorResponse(f.message))
+	case f.tool() == "" || b.filter.allows(f.tool(), readOnly): // the venue rejects a call without a name
+	case b.catalog.has(f.tool()):
+		b.write(b.filter.errorResponse(f.message, readOnly))
+		return
+	default:
+		b.write(b.filter.unknownToolResponse(f.message, b.catalog))
 		return
 	}
 	err = throughNodes(f.ctx, b.client, f.message, readOnly, func(n *client.Node, unknown bool) error {
@@ -217,7 +227,7 @@ func (b *Bridge) reportNoAnswer(f *inFlightRequest, err error) {
 		b.write(streamEndResponse(f.message))
 	default:
 		b.log.Warn("no response", "method", f.method, "tool", f.tool(), "err", err)
-		b.write(noAnswerResponse(f.message, f.writes, err))
+		b.write(b.commands.noAnswerResponse(f.message, f.writes, err))
 	}
 }
 

@@ -237,6 +237,9 @@ func TestDoorRefusalsHaveTheID(t *testing.T) {
 	d := open(t)
 	h := start(t, client.New(d.url, d.key.ID, make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":"a b","method":"ping"}`), "id", "a b", "error.code", 401.0, "error.data.code", "unauthorized")
+	if hint, _ := at(t, h.ask(`{"jsonrpc":"2.0","id":5,"method":"ping"}`), "error", "data", "hint").(string); !strings.Contains(hint, "signature") {
+		t.Errorf("the hint of the venue is %q", hint)
+	}
 }
 
 // Concurrent requests all succeed although the venue's clock differs from the local one,
@@ -327,7 +330,7 @@ func TestEnd(t *testing.T) {
 func TestLastLine(t *testing.T) {
 	d := open(t)
 	var out bytes.Buffer
-	if err := New(d.client(), ToolFilter{}, slog.New(slog.DiscardHandler)).Run(t.Context(), strings.NewReader(initialize+"\n"+`{"jsonrpc":"2.0","id":1,"method":"ping"}`), &out); err != nil {
+	if err := New(d.client(), ToolFilter{}, Commands{}, slog.New(slog.DiscardHandler)).Run(t.Context(), strings.NewReader(initialize+"\n"+`{"jsonrpc":"2.0","id":1,"method":"ping"}`), &out); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[1], `"id":1,"result"`) {
@@ -462,7 +465,7 @@ func TestBrokenOutput(t *testing.T) {
 	out.CloseWithError(errBroken)
 	done := make(chan error, 1)
 	go func() {
-		done <- New(d.client(), ToolFilter{}, slog.New(slog.DiscardHandler)).Run(t.Context(), in, tell)
+		done <- New(d.client(), ToolFilter{}, Commands{}, slog.New(slog.DiscardHandler)).Run(t.Context(), in, tell)
 	}()
 	if _, err := io.WriteString(say, initialize+"\n"); err != nil {
 		t.Fatal(err)
@@ -488,10 +491,25 @@ func TestHintsHaveNoSecret(t *testing.T) {
 	err := fmt.Errorf("GET /v1/time: %w", &url.Error{Op: "Get", URL: "http://u:hunter2@h.example/v1/time?key=hunter2", Err: errBroken})
 	for _, method := range []string{"tools/call", "tools/list"} {
 		for _, writes := range []bool{false, true} {
-			answer := string(noAnswerResponse(&message{id: []byte("1"), method: method}, writes, err))
+			answer := string(Commands{}.noAnswerResponse(&message{id: []byte("1"), method: method}, writes, err))
 			if strings.Contains(answer, "hunter2") || !strings.Contains(answer, "http://h.example/v1/time") || !strings.Contains(answer, "broken") {
 				t.Errorf("the error of %s, writes %v: %s, want the address without user and query, and the cause", method, writes, answer)
 			}
+		}
+	}
+}
+
+// TestErrorsNameCommands tests that errors name the commands with the flags that they got.
+func TestErrorsNameCommands(t *testing.T) {
+	x := Commands{Doctor: "/bin/dx mcp doctor --dev-file 'a b.json'", NewKey: "/bin/dx agent key NAME --dev-file 'a b.json'"}
+	m := mustParse(t, call("1", "place_order", order(1)))
+	for what, answer := range map[string][]byte{
+		"a read":              x.noAnswerResponse(m, false, errBroken),
+		"an unreached write":  x.notExecutedResponse(m, errBroken),
+		"an unauthorized one": (&inFlightRequest{message: m}).failed(x, nil, mustEncode(schemas.ErrorOf("unauthorized")), true),
+	} {
+		if !strings.Contains(string(answer), x.Doctor) || what == "an unauthorized one" && !strings.Contains(string(answer), x.NewKey) {
+			t.Errorf("%s: %s", what, answer)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"duplex/client"
 	"duplex/internal/timeouts"
+	"duplex/tools"
 )
 
 // toolCatalog caches which tools only read, from the venue's list of tools.
@@ -54,6 +56,26 @@ func (c *toolCatalog) update(l *toolList) {
 	c.mu.Lock()
 	c.readOnly = known
 	c.mu.Unlock()
+}
+
+// has reports whether there is a tool of the name: one of this program's venue, or of the list of a newer one.
+func (c *toolCatalog) has(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, listed := c.readOnly[name]
+	return listed || slices.Contains(tools.ToolNames(), name)
+}
+
+// offered returns the names of the listed tools that pass a filter.
+func (c *toolCatalog) offered(n *ToolFilter) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, readOnly := range c.readOnly {
+		if n.allows(name, readOnly) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // isRead reports whether a message changes nothing. Only tool calls change anything, and an

@@ -31,27 +31,33 @@ func mayHaveExecuted(err error) bool {
 	return client.MayBeDone(err)
 }
 
+// Commands are the command lines that errors name, with the flags by which they find the venue and the key of the bridge.
+type Commands struct {
+	Doctor string // dx mcp doctor
+	NewKey string // dx agent key NAME
+}
+
 // noAnswerResponse returns the response of a request that the venue did not answer. For a
 // tool it is a result that names the next call, and for a write says whether it may have
 // been executed.
-func noAnswerResponse(m *message, writes bool, err error) []byte {
+func (x Commands) noAnswerResponse(m *message, writes bool, err error) []byte {
 	switch {
 	case !writes && m.method == "tools/call":
-		return unreadResponse(m, err)
+		return x.unreadResponse(m, err)
 	case !writes:
-		return errorResponse(m.id, http.StatusServiceUnavailable, "no response from the venue: "+address.RedactError(err), schemas.ErrorOf("draining"))
+		return errorResponse(m.id, http.StatusServiceUnavailable, "no response from the venue: "+address.RedactError(err), mustEncode(schemas.ErrorOf("draining")))
 	case mayHaveExecuted(err):
 		return unknownOutcomeResponse(m, err)
 	default:
-		return notExecutedResponse(m, err)
+		return x.notExecutedResponse(m, err)
 	}
 }
 
 // unreadResponse returns the result of a read that the venue did not answer. Next is the
 // same read.
-func unreadResponse(m *message, err error) []byte {
+func (x Commands) unreadResponse(m *message, err error) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
-	r.Hint = "No response from the venue: " + address.RedactError(err) + ". Nothing was changed. Send the same call again; dx mcp doctor shows what fails."
+	r.Hint = "No response from the venue: " + address.RedactError(err) + ". Nothing was changed. Send the same call again; " + x.Doctor + " shows what fails."
 	if r.Next = sameCall(m); isForeign(err) {
 		r.Hint, r.Retryable, r.Next = notVenue(err), false, nil
 	}
@@ -78,9 +84,9 @@ func sameCall(m *message) *schemas.NextCall {
 }
 
 // notExecutedResponse returns the result of a write that did not reach the venue.
-func notExecutedResponse(m *message, err error) []byte {
+func (x Commands) notExecutedResponse(m *message, err error) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
-	r.Hint = "The venue was not reached: " + address.RedactError(err) + ". This was not done. Send the same call again when the venue is back; dx mcp doctor shows what fails."
+	r.Hint = "The venue was not reached: " + address.RedactError(err) + ". This was not done. Send the same call again when the venue is back; " + x.Doctor + " shows what fails."
 	if r.Next = sameCall(m); isForeign(err) {
 		r.Hint, r.Retryable, r.Next = notVenue(err)+" This was not done.", false, nil
 	}

@@ -54,7 +54,7 @@ func Explain(err error) error {
 			return fmt.Errorf("%w: %s", err, explainMandate(*e.Details))
 		}
 		if e.Code == "unauthorized" {
-			return fmt.Errorf("%w: %s", err, unauthorizedText)
+			return UnauthorizedError{fmt.Errorf("%w: %s", err, unauthorizedText)}
 		}
 		m := schemas.ErrorInfoOf(e.Code)
 		return fmt.Errorf("%w: %s %s", err, m.Means, m.Next)
@@ -63,7 +63,13 @@ func Explain(err error) error {
 }
 
 // unauthorizedText is for those for whom dx signs.
-const unauthorizedText = "The venue does not have the key, or the secret belongs to another one. Set DX_KEY and DX_SECRET together, use the dev file of the running venue, or make another key of the agent with dx agent key NAME."
+const unauthorizedText = "The venue does not have the key, or the secret belongs to another one. Set DX_KEY and DX_SECRET together, use the dev file of the running venue, or make another key of the agent."
+
+// UnauthorizedError is the error of a command whose key the venue does not have. dx adds NewKeyCommand to its text.
+type UnauthorizedError struct{ Err error }
+
+func (e UnauthorizedError) Error() string { return e.Err.Error() }
+func (e UnauthorizedError) Unwrap() error { return e.Err }
 
 // explainMandate says which bound of the mandate rejected an order, and what passes
 // (docs/rules/agent-accounts.md#rejections). Amounts are in dollars, and prices in cents.

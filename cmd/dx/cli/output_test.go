@@ -19,6 +19,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{errors.New("other"), "other"},
 		{&client.Error{Wire: schemas.ErrorOf("bad_qty"), Status: 400}, "bad_qty (400): qty is not within"},
+		{&client.Error{Wire: schemas.ErrorOf("unauthorized"), Status: 401}, "unauthorized (401): The venue does not have the key"},
 		{mandate(core.Violation{Rule: core.RuleOrderCost, Limit: 50_000, Asked: 70_001}), "mandate_violation (403): The order can cost $7.0001, and max_order_cost of the agent's mandate leaves $5.00 of $5.00."},
 		{mandate(core.Violation{Rule: core.RuleDailyLoss, Limit: 200_000, Used: 190_000, Asked: 20_000}), "can cost $2.00, and max_daily_loss of the agent's mandate leaves $1.00 of $20.00."},
 		{mandate(core.Violation{Rule: core.RulePriceCollar, Limit: 4650, Asked: 9000}), "The price of 90¢ is outside the price collar of the agent's mandate; the last price that passes is 46.5¢."},

@@ -41,6 +41,25 @@ func ProfilePath(devFile, profile string) (string, error) {
 	return filepath.Abs(profile)
 }
 
+// devFileOf returns the dev file whose profiles are in the folder of a profile, or "" if there is none.
+func devFileOf(profile string) string {
+	folder := filepath.Dir(profile)
+	name, ok := strings.CutSuffix(filepath.Base(folder), "-agents")
+	switch {
+	case ok:
+		name += ".json"
+	case filepath.Base(folder) == filepath.Base(profileFolder(DevFileDefault)):
+		name = filepath.Base(DevFileDefault)
+	default:
+		return ""
+	}
+	path := filepath.Join(filepath.Dir(folder), name)
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
 // ReadProfile reads a profile. It rejects a file that other users can read, an unknown
 // member, and a key without its secret.
 func ReadProfile(path string) (p schemas.Profile, err error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,16 @@ func DevFileArgument(devFile string) string {
 		return " --dev-file " + ShellWord(path)
 	}
 	return ""
+}
+
+// NewKeyCommand returns the command that makes another key of the agent NAME, for a command that has used a profile or,
+// if it is "", the dev file. It reports whether there is a dev file, without which the command needs a portal's address.
+func NewKeyCommand(devFile, profile string) (command string, ok bool) {
+	if path, err := ProfilePath(devFile, profile); err == nil && profile != "" {
+		devFile = cmp.Or(devFileOf(path), devFile)
+	}
+	_, err := os.Stat(devFile)
+	return CommandName() + " agent key NAME" + DevFileArgument(devFile), err == nil
 }
 
 // RelativePath returns path relative to the working directory if it is inside it.

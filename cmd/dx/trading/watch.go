@@ -121,7 +121,7 @@ func explainStream(err error) error {
 		}
 	}
 	if websocket.CloseStatus(err) == client.CloseRevoked {
-		return errors.New("the key was revoked; make another one, as with dx agent key NAME, and start dx watch again")
+		return cli.UnauthorizedError{Err: errors.New("the key was revoked; make another one and start dx watch again")}
 	}
 	return cli.Explain(err)
 }
