@@ -202,7 +202,7 @@ func call(id, tool, arguments string) string {
 
 // order returns the arguments of a buy that rests.
 func order(id int) string {
-	return fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10}`, id)
+	return fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":5000,"qty":10}`, id)
 }
 
 // at returns a nested member of JSON.
