@@ -10,7 +10,7 @@ import (
 	"duplex/tools"
 )
 
-// encodeOutput encodes the output of an operation. The rejected items of a batch get hints
+// encodeOutput encodes the output of an operation, with the members that the tool adds. The rejected items of a batch get hints
 // like a rejected single call.
 func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, error) {
 	var items batchItems
@@ -28,6 +28,10 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 	}
 	if !items.rejected {
 		b, err := gate.EncodeJSON(out)
+		if err != nil {
+			return nil, err
+		}
+		b = l.completeRows(c, t, in, b)
 		switch out := out.(type) {
 		case *schemas.Outcome:
 			b = hintCanceled(b, in.(*schemas.PlaceOrder), out.Reason)
@@ -36,11 +40,11 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 		case *schemas.Preview:
 			b = hintCanceled(b, in.(*schemas.PlaceOrder), out.Reason)
 		}
-		return b, err
+		return b, nil
 	}
-	return mustEncode(struct {
+	return l.completeRows(c, t, in, mustEncode(struct {
 		Results []any `json:"results"`
-	}{items.addHints(l, c, t)}), nil
+	}{items.addHints(l, c, t)})), nil
 }
 
 // batchItems are the items of a batch's result.

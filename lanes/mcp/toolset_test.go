@@ -20,28 +20,31 @@ import (
 
 // The bounds of docs/rules/agents.md#toolsets, in tokens of 4 characters.
 const (
-	maxAllTokens  = 9500
-	maxCoreTokens = 4500
+	maxAllTokens       = 9000
+	maxCoreTokens      = 4500
+	maxCoreInputTokens = 3200 // without output schemas
 )
 
 // TestToolsetsAreSmall bounds the tokens of all definitions, and the tools and tokens of the
-// toolset core, each of which must exist.
+// toolset core, each of which must exist, with and without output schemas.
 func TestToolsetsAreSmall(t *testing.T) {
 	t.Parallel()
 	d := newTestVenue(t)
-	all, small := 0, 0
+	all, small, inputs := 0, 0, 0
 	for _, x := range d.lane.tools {
 		all += len(x.definition)
 		if slices.Contains(tools.CoreToolset, x.spec.Name) {
 			small += len(x.definition)
+			inputs += len(withoutOutput(t, x.definition))
 		}
 	}
-	t.Logf("all: %d tools, %d tokens; core: %d tools, %d tokens", len(d.lane.tools), all/4, len(tools.CoreToolset), small/4)
-	if all/4 > maxAllTokens || small/4 > maxCoreTokens || len(tools.CoreToolset) > tools.MaxCoreTools {
-		t.Errorf("all: %d tokens; core: %d tools, %d tokens", all/4, len(tools.CoreToolset), small/4)
+	t.Logf("all: %d tools, %d tokens; core: %d tools, %d tokens, %d without output schemas", len(d.lane.tools), all/4, len(tools.CoreToolset), small/4, inputs/4)
+	if all/4 > maxAllTokens || small/4 > maxCoreTokens || inputs/4 > maxCoreInputTokens || len(tools.CoreToolset) > tools.MaxCoreTools {
+		t.Errorf("all: %d tokens; core: %d tools, %d tokens, %d without output schemas", all/4, len(tools.CoreToolset), small/4, inputs/4)
 	}
 	holdsFigure(t, fmt.Sprintf("| `all` | %d | %s |", len(d.lane.tools), hundreds(all/4)))
 	holdsFigure(t, fmt.Sprintf("| `core` | %d | %s |", len(tools.CoreToolset), hundreds(small/4)))
+	holdsFigure(t, fmt.Sprintf("| `core` without output schemas | %d | %s |", len(tools.CoreToolset), hundreds(inputs/4)))
 	holdsFigure(t, "The core: `"+strings.Join(tools.CoreToolset, "`, `")+"`.")
 	for name, in := range map[string]bool{"get_account": true, "get_price_history": true, "submit_forecast": true, "get_balance": false} { // get_account has the cash
 		if slices.Contains(tools.CoreToolset, name) != in {
@@ -53,6 +56,21 @@ func TestToolsetsAreSmall(t *testing.T) {
 			t.Errorf("core has %s, which is no tool", name)
 		}
 	}
+}
+
+// withoutOutput returns a tool's definition without its output schema.
+func withoutOutput(t *testing.T, definition []byte) []byte {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(definition, &members); err != nil {
+		t.Fatal(err)
+	}
+	delete(members, "outputSchema")
+	b, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // TestToolsOfDoctor tests that the guide's output of dx mcp doctor has the number of tools that a key
@@ -143,27 +161,48 @@ func (d *testVenue) checkOutput(tool string, result json.RawMessage) {
 	}
 }
 
-// TestOutputSchemasAreClosed tests that each output schema is an object that is closed and
-// says what it requires, or an error.
+// TestOutputSchemasAreClosed tests that the output schema of a single result is closed and
+// says what it requires, that the one of a page names its rows and the cursor, and that
+// each allows an error.
 func TestOutputSchemasAreClosed(t *testing.T) {
 	t.Parallel()
 	d := newTestVenue(t)
+	refused := d.callTool(d.alice, "get_market", `{"market_id":31}`).StructuredContent
 	for name, x := range d.definitions(d.alice) {
 		s := x.OutputSchema
-		if s.Type != "object" || len(s.AnyOf) != 2 {
-			t.Errorf("the output schema of %s: %+v, want an object of two kinds", name, s)
-			continue
+		d.checkOutput(name, refused)
+		switch rows := pageRows[name]; {
+		case s.Type != "object":
+			t.Errorf("the output schema of %s is no object", name)
+		case rows != "":
+			if s.Properties[rows].Type != "array" || s.Properties["cursor"].Type != "string" || s.Properties["as_of_seq"].Type != "string" {
+				t.Errorf("the output schema of %s has no rows %s, cursor and as_of_seq", name, rows)
+			}
+		case name == "replace_order":
+			if s.Description != "As in place_order" {
+				t.Errorf("the output schema of %s does not name place_order", name)
+			}
+		default:
+			checkClosed(t, name, s)
 		}
-		ok, failed := s.AnyOf[0], s.AnyOf[1]
-		if ok.AdditionalProperties == nil || *ok.AdditionalProperties {
-			t.Errorf("the output schema of %s is not closed: %+v", name, ok)
-		}
-		if len(ok.Required) == 0 && ok.MinProperties == 0 {
-			t.Errorf("the output schema of %s requires nothing: %+v", name, ok)
-		}
-		if len(failed.Required) == 0 || failed.Required[0] != "error" {
-			t.Errorf("the output schema of %s has no error: %+v", name, failed)
-		}
+	}
+}
+
+func checkClosed(t *testing.T, name string, s property) {
+	t.Helper()
+	if len(s.AnyOf) != 2 {
+		t.Errorf("the output schema of %s is not of two kinds", name)
+		return
+	}
+	ok, failed := s.AnyOf[0], s.AnyOf[1]
+	if ok.AdditionalProperties == nil || *ok.AdditionalProperties {
+		t.Errorf("the output schema of %s is not closed: %+v", name, ok)
+	}
+	if len(ok.Required) == 0 && ok.MinProperties == 0 {
+		t.Errorf("the output schema of %s requires nothing: %+v", name, ok)
+	}
+	if len(failed.Required) == 0 || failed.Required[0] != "error" {
+		t.Errorf("the output schema of %s has no error: %+v", name, failed)
 	}
 }
 
