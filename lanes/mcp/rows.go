@@ -78,8 +78,8 @@ type subject struct {
 	p             schemas.Int // of a forecast
 }
 
-// subjectsOf returns the subjects that an input names, one for each row of the result.
-func (l *Lane) subjectsOf(c *call, in any) []subject {
+// subjectsOf returns the subjects that an input names, one for each of rows.
+func (l *Lane) subjectsOf(c *call, in any, rows []row) []subject {
 	of := func(p *schemas.PlaceOrder) subject {
 		return subject{market: core.MarketID(p.MarketID), generation: uint32(p.Generation), side: p.Side, outcome: p.Outcome}
 	}
@@ -93,12 +93,23 @@ func (l *Lane) subjectsOf(c *call, in any) []subject {
 		}
 		return list
 	case *schemas.ReplaceOrder:
-		return []subject{of(l.gate.Venue.Placement(tools.Caller{User: c.Key.User}, in))}
+		return []subject{l.subjectOfOrder(c, core.OrderID(rows[0].number("order_id")))}
 	case *schemas.SubmitForecast:
 		return []subject{{market: core.MarketID(in.MarketID), generation: uint32(in.Generation), p: in.P}}
 	default:
 		return nil
 	}
+}
+
+// subjectOfOrder returns the subject of an order of the caller. The old order of a replace
+// may be gone as soon as it has ended, so that the new one has to say what both are about.
+func (l *Lane) subjectOfOrder(c *call, id core.OrderID) (s subject) {
+	l.gate.Venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		if o := w.Order(c.Key.User, id); o != nil {
+			s = subject{market: o.Market, generation: o.Generation, side: o.Side.String(), outcome: o.Outcome.String()}
+		}
+	})
+	return s
 }
 
 // completeRows adds the members of the tool's rule to the rows of an answer, and leaves
@@ -116,7 +127,7 @@ func (l *Lane) completeRows(c *call, t *tool, in any, answer jsontext.Value) jso
 		}
 	}
 	if t.add != 0 {
-		l.addMembers(t.add, rows, l.subjectsOf(c, in))
+		l.addMembers(t.add, rows, l.subjectsOf(c, in, rows))
 	}
 	if t.rows == "" {
 		return rows[0].encode()
@@ -155,7 +166,7 @@ func (l *Lane) addMembers(add additions, rows []row, named []subject) {
 			continue
 		}
 		s.addRound(r, add, rounds[s.round()])
-		if add&addMoney != 0 {
+		if add&addMoney != 0 && s.side != "" {
 			s.addMoney(r)
 		}
 		if add&addForecast != 0 {
