@@ -40,9 +40,12 @@ func (p Page) Size() int {
 // smaller than REST's.
 func (p *Page) SetDefault(n int) {
 	if p.Limit == nil {
-		p.Limit = Ptr(Int(n))
+		p.SetSize(n)
 	}
 }
+
+// SetSize sets the page size.
+func (p *Page) SetSize(n int) { p.Limit = Ptr(Int(n)) }
 
 // After returns the cursor; "" selects the first page.
 func (p Page) After() string { return p.Cursor }

@@ -11,8 +11,8 @@ import (
 	"duplex/tools"
 )
 
-// encodeOutput encodes the output of an operation. The rejected items of a batch get hints
-// like a rejected single call.
+// encodeOutput encodes the output of an operation, with the members that the tool adds. The rejected items
+// of a batch get hints like a rejected single call.
 func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, error) {
 	var items batchItems
 	switch out := out.(type) {
@@ -29,6 +29,10 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 	}
 	if !items.rejected {
 		b, err := gate.EncodeJSON(out)
+		if err != nil {
+			return nil, err
+		}
+		b = l.completeRows(c, t, in, b)
 		switch out := out.(type) {
 		case *schemas.Outcome:
 			b = hintCanceled(b, &in.(*schemas.OrderArguments).PlaceOrder, out.Reason)
@@ -37,11 +41,11 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 		case *schemas.Preview:
 			b = hintCanceled(b, &in.(*schemas.OrderArguments).PlaceOrder, out.Reason)
 		}
-		return b, err
+		return b, nil
 	}
-	return mustEncode(struct {
+	return l.completeRows(c, t, in, mustEncode(struct {
 		Results []any `json:"results"`
-	}{items.addHints(l, c, t)}), nil
+	}{items.addHints(l, c, t)})), nil
 }
 
 // batchItems are the items of a batch's result.
@@ -59,9 +63,6 @@ func (x *batchItems) add(done any, e *schemas.Error, in any) {
 	}
 	x.done, x.errors, x.in = append(x.done, done), append(x.errors, r), append(x.in, in)
 }
-
-// maxAnswerBytes is what the answer of a batch takes at most, in bytes of JSON.
-const maxAnswerBytes = 8000
 
 // addHints adds hints to the rejected items. So that twenty of them fit into one result, the general part
 // of a hint and the market of a slot appear once, a duplicate shows only the id of the first order, and if

@@ -39,6 +39,7 @@ type shortFill struct {
 	Outcome       string      `json:"outcome"`
 	Qty           int64       `json:"qty"`
 	TickYes       int64       `json:"tick_yes"`
+	Price         uint64      `json:"price"`
 	Fee           schemas.U64 `json:"fee"`
 	FeeUSD        schemas.USD `json:"fee_usd"`
 }
@@ -86,7 +87,7 @@ func shortEvent(e *view.UserEvent) (kind string, row any) {
 		o := &x.Order
 		row = shortOrderEvent{shortOrder{o.OrderID, o.ClientOrderID, o.MarketID, o.Generation, o.Side, o.Outcome, o.Tick, o.Qty, o.Status, o.Reason, o.FilledQty, o.RemainingQty}}
 	case schemas.FillEvent:
-		row = shortFill{x.MarketID, x.OrderID, x.ClientOrderID, x.Role, x.Side, x.Outcome, x.Qty, x.TickYes, x.Fee, schemas.USD(x.Fee)}
+		row = shortFill{x.MarketID, x.OrderID, x.ClientOrderID, x.Role, x.Side, x.Outcome, x.Qty, x.TickYes, ownPrice(x.Outcome, uint64(x.TickYes)), x.Fee, schemas.USD(x.Fee)}
 	case schemas.BalanceEvent:
 		row = shortBalance{x.Cash, x.Reserved, x.Change, x.Cause}
 	case schemas.PositionEvent:

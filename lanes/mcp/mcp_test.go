@@ -194,6 +194,7 @@ func TestPromptsNameWhatThereIs(t *testing.T) {
 	}
 	all.Write(mustEncode(shortSettlement{})) // of the events
 	all.Write(mustEncode(schemas.AccountRound{}))
+	all.Write(mustEncode(schemas.Series{Live: &schemas.LiveRound{}}))
 	for _, p := range append(slices.Clone(prompts), prompt{Name: "instructions", text: instructions}) {
 		for _, name := range regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`).FindAllString(p.text, -1) {
 			if !strings.Contains(all.String(), `"`+name+`"`) {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestPnL(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			t.Fatal(err)
 		}
-		if _, rest := d.Call(d.alice, "GET", "/v1/portfolio/pnl", ""); rest != text {
+		if _, rest := d.Call(d.alice, "GET", "/v1/portfolio/pnl", ""); !reflect.DeepEqual(d.asTool("get_pnl", rest, nil), parsed(t, text)) {
 			t.Errorf("REST answers %s, the tool %s", rest, text)
 		}
 		checkPnL(t, &p)

@@ -18,7 +18,9 @@ type tool struct {
 	definition jsontext.Value // its definition, as tools/list shows it
 	longPoll   bool           // a call may block up to maxWait
 	newInput   func() any     // see tools.Operation
-	do         func(*call, jsontext.Value) *toolResult
+	rowRule
+	paged bool // the result is a page of rows
+	do    func(*call, jsontext.Value) *toolResult
 }
 
 // toolResult is the result of a tool call.
@@ -28,14 +30,14 @@ type toolResult struct {
 	fault      *protocolFault // instead of a result, if the key was revoked
 }
 
-// defaultPageSize is the default page size of this lane; REST's is larger
-// (docs/rules/limits.md#page-size).
-const defaultPageSize = 20
-
 // register offers an operation as a tool.
 func (l *Lane) register(op tools.Operation) *tool {
 	spec := op.Describe()
-	t := &tool{spec: spec, definition: toolDefinition(spec, reflect.TypeOf(op.NewInput()).Elem(), reflect.TypeOf(op.NewOutput()).Elem()), newInput: op.NewInput}
+	inType, outType := reflect.TypeOf(op.NewInput()).Elem(), reflect.TypeOf(op.NewOutput()).Elem()
+	t := &tool{spec: spec, definition: toolDefinition(spec, inType, outType), rowRule: rowRules[spec.Name], newInput: op.NewInput}
+	if _, t.paged = op.NewInput().(pager); t.paged {
+		t.rows = rowsOf(outType)
+	}
 	t.do = func(c *call, arguments jsontext.Value) *toolResult {
 		ctx, cancel := context.WithTimeout(c.ctx, l.gate.Budget()+t.extraTime(l.gate.Venue))
 		defer cancel()
@@ -44,12 +46,13 @@ func (l *Lane) register(op tools.Operation) *tool {
 			in = into
 			return decodeArguments(arguments, into)
 		})
+		in = decodedInput(op, in, arguments, spec.Deduplicated && l.gate.ReplayGuard)
 		if err != nil {
-			return l.errorResult(c, t, inputForHints(op, in, arguments, spec.Deduplicated && l.gate.ReplayGuard), err)
+			return l.errorResult(c, t, in, err)
 		}
-		b, err := l.encodeOutput(c, t, in, out)
-		if err != nil { // outputs always encode: their text was checked to be UTF-8
-			panic(err)
+		b, err := l.shortOutput(ctx, c, t, op, in, out)
+		if err != nil {
+			return l.errorResult(c, t, in, err)
 		}
 		return &toolResult{structured: b}
 	}
@@ -88,16 +91,16 @@ func decodeArguments(arguments jsontext.Value, in any) error {
 	if f := schemas.DecodeArguments(arguments, in); f != nil {
 		return f
 	}
-	if p, ok := in.(interface{ SetDefault(int) }); ok {
+	if p, ok := in.(pager); ok {
 		p.SetDefault(defaultPageSize)
 	}
 	return nil
 }
 
-// inputForHints returns the input of a rejected call, or nil if the call was rejected
-// before it was decoded. The gate rejects an exact repeat without decoding it; such a call
-// is decoded here, so that it gets the hints of the first.
-func inputForHints(op tools.Operation, in any, arguments jsontext.Value, repeat bool) any {
+// decodedInput returns the input of a call, or nil if the call was rejected before it was
+// decoded. The gate answers an exact repeat without decoding it; such a call is decoded
+// here, so that it gets the hints and the members of the first.
+func decodedInput(op tools.Operation, in any, arguments jsontext.Value, repeat bool) any {
 	switch {
 	case in != nil:
 		return in
@@ -105,7 +108,7 @@ func inputForHints(op tools.Operation, in any, arguments jsontext.Value, repeat 
 		return nil
 	}
 	in = op.NewInput()
-	_ = decodeArguments(arguments, in) // a fault was already returned for the first call
+	_ = decodeArguments(arguments, in) // a fault was returned for the first call
 	return in
 }
 

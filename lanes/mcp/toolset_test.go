@@ -20,28 +20,31 @@ import (
 
 // The bounds of docs/rules/agents.md#toolsets, in tokens of 4 characters.
 const (
-	maxAllTokens  = 9500
-	maxCoreTokens = 4500
+	maxAllTokens       = 9000
+	maxCoreTokens      = 4500
+	maxCoreInputTokens = 3200 // without output schemas
 )
 
 // TestToolsetsAreSmall bounds the tokens of all definitions, and the tools and tokens of the
-// toolset core, each of which must exist.
+// toolset core, each of which must exist, with and without output schemas.
 func TestToolsetsAreSmall(t *testing.T) {
 	t.Parallel()
 	d := newTestVenue(t)
-	all, small := 0, 0
+	all, small, inputs := 0, 0, 0
 	for _, x := range d.lane.tools {
 		all += len(x.definition)
 		if slices.Contains(tools.CoreToolset, x.spec.Name) {
 			small += len(x.definition)
+			inputs += len(withoutOutput(t, x.definition))
 		}
 	}
-	t.Logf("all: %d tools, %d tokens; core: %d tools, %d tokens", len(d.lane.tools), all/4, len(tools.CoreToolset), small/4)
-	if all/4 > maxAllTokens || small/4 > maxCoreTokens || len(tools.CoreToolset) > tools.MaxCoreTools {
-		t.Errorf("all: %d tokens; core: %d tools, %d tokens", all/4, len(tools.CoreToolset), small/4)
+	t.Logf("all: %d tools, %d tokens; core: %d tools, %d tokens, %d without output schemas", len(d.lane.tools), all/4, len(tools.CoreToolset), small/4, inputs/4)
+	if all/4 > maxAllTokens || small/4 > maxCoreTokens || inputs/4 > maxCoreInputTokens || len(tools.CoreToolset) > tools.MaxCoreTools {
+		t.Errorf("all: %d tokens; core: %d tools, %d tokens, %d without output schemas", all/4, len(tools.CoreToolset), small/4, inputs/4)
 	}
 	holdsFigure(t, fmt.Sprintf("| `all` | %d | %s |", len(d.lane.tools), hundreds(all/4)))
 	holdsFigure(t, fmt.Sprintf("| `core` | %d | %s |", len(tools.CoreToolset), hundreds(small/4)))
+	holdsFigure(t, fmt.Sprintf("| `core` without output schemas | %d | %s |", len(tools.CoreToolset), hundreds(inputs/4)))
 	holdsFigure(t, "The core: `"+strings.Join(tools.CoreToolset, "`, `")+"`.")
 	for name, in := range map[string]bool{"get_account": true, "get_price_history": true, "submit_forecast": true, "get_balance": false} { // get_account has the cash
 		if slices.Contains(tools.CoreToolset, name) != in {
@@ -53,6 +56,21 @@ func TestToolsetsAreSmall(t *testing.T) {
 			t.Errorf("core has %s, which is no tool", name)
 		}
 	}
+}
+
+// withoutOutput returns a tool's definition without its output schema.
+func withoutOutput(t testing.TB, definition []byte) []byte {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(definition, &members); err != nil {
+		t.Fatal(err)
+	}
+	delete(members, "outputSchema")
+	b, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // TestToolsOfDoctor tests that the guide's output of dx mcp doctor has the number of tools that a key
@@ -143,67 +161,97 @@ func (d *testVenue) checkOutput(tool string, result json.RawMessage) {
 	}
 }
 
-// TestOutputSchemasAreClosed tests that each output schema is an object that is closed and
-// says what it requires, or an error.
+// TestOutputSchemasAreClosed tests that the output schema of a single result is closed and
+// says what it requires, that the one of a page names its rows and the cursor, and that
+// each allows an error.
 func TestOutputSchemasAreClosed(t *testing.T) {
 	t.Parallel()
 	d := newTestVenue(t)
+	refused := d.callTool(d.alice, "get_market", `{"market_id":31}`).StructuredContent
 	for name, x := range d.definitions(d.alice) {
 		s := x.OutputSchema
-		if s.Type != "object" || len(s.AnyOf) != 2 {
-			t.Errorf("the output schema of %s: %+v, want an object of two kinds", name, s)
-			continue
-		}
-		ok, failed := s.AnyOf[0], s.AnyOf[1]
-		if ok.AdditionalProperties == nil || *ok.AdditionalProperties {
-			t.Errorf("the output schema of %s is not closed: %+v", name, ok)
-		}
-		if len(ok.Required) == 0 && ok.MinProperties == 0 {
-			t.Errorf("the output schema of %s requires nothing: %+v", name, ok)
-		}
-		if len(failed.Required) == 0 || failed.Required[0] != "error" {
-			t.Errorf("the output schema of %s has no error: %+v", name, failed)
+		d.checkOutput(name, refused)
+		switch rows := pageRows[name]; {
+		case s.Type != "object":
+			t.Errorf("the output schema of %s is no object", name)
+		case rows != "":
+			if s.Properties[rows].Type != "array" || s.Properties["cursor"].Type != "string" || s.Properties["as_of_seq"].Type != "string" {
+				t.Errorf("the output schema of %s has no rows %s, cursor and as_of_seq", name, rows)
+			}
+		case name == "replace_order":
+			if s.Description != "As in place_order" {
+				t.Errorf("the output schema of %s does not name place_order", name)
+			}
+		default:
+			checkClosed(t, name, s)
 		}
 	}
 }
 
-// The bounds of the naive agent: its calls, tools/list included, and all
-// characters that it sends and receives, 4 a token.
-const (
-	maxNaiveCalls  = 8
-	maxNaiveTokens = 8000
-)
+func checkClosed(t *testing.T, name string, s property) {
+	t.Helper()
+	if len(s.AnyOf) != 2 {
+		t.Errorf("the output schema of %s is not of two kinds", name)
+		return
+	}
+	ok, failed := s.AnyOf[0], s.AnyOf[1]
+	if ok.AdditionalProperties == nil || *ok.AdditionalProperties {
+		t.Errorf("the output schema of %s is not closed: %+v", name, ok)
+	}
+	if len(ok.Required) == 0 && ok.MinProperties == 0 {
+		t.Errorf("the output schema of %s requires nothing: %+v", name, ok)
+	}
+	if len(failed.Required) == 0 || failed.Required[0] != "error" {
+		t.Errorf("the output schema of %s has no error: %+v", name, failed)
+	}
+}
 
-// TestNaiveAgent trades BTC 60 s with what tools/list says alone, and makes one typical
-// mistake: a market buy without max_cost. It follows the error's next call, and has a fill
-// within the bounds of docs/rules/agents.md#toolsets.
+// maxNaiveTokens bounds all characters that the naive agent sends and receives, 4 a token.
+const maxNaiveTokens = 5000
+
+// TestNaiveAgent trades BTC 60 s with what tools/list says alone: at once with dollars, and with the typical
+// mistake of a market buy without max_cost, where it follows the error's next call. Both have a fill within
+// the bounds of docs/rules/agents.md#toolsets.
 func TestNaiveAgent(t *testing.T) {
 	t.Parallel()
-	d := generous(t)
-	d.trade()
-	d.Call(d.bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"7","market_id":1,"generation":1,"side":"buy","outcome":"no","tick":4500,"qty":50}`)
-	n := &naive{testVenue: d, key: d.NewKey(1, readTrade)}
-	n.listTools()
-	live, _ := n.call("list_series", map[string]any{"category": 1})
-	market := dig(t, live, "series", 0, "live", "market_id")
-	n.call("get_orderbook", map[string]any{"market_id": market, "depth": 3})
-	order := map[string]any{"client_order_id": "1", "market_id": market, "side": "buy", "outcome": "yes", "type": "market", "qty": 5}
-	refused, ok := n.call("place_order", order)
-	if ok || dig(t, refused, "next", "tool") != "preview_order" {
-		t.Fatalf("without max_cost: %v", refused)
-	}
-	order = dig(t, refused, "next", "arguments").(map[string]any)
-	if preview, ok := n.call("preview_order", order); !ok || preview["status"] != "executed" {
-		t.Fatalf("preview: %v", preview)
-	}
-	placed, ok := n.call("place_order", order)
-	if !ok || placed["filled_qty"] != 5.0 || placed["fee_usd"] == nil {
-		t.Fatalf("placed: %v", placed)
-	}
-	t.Logf("first fill: %d calls, %d tokens, %d of them the tool list", n.calls, n.chars/4, n.list/4)
-	holdsFigure(t, fmt.Sprintf("a first fill after %d calls and %s tokens", n.calls, hundreds(n.chars/4)))
-	if n.calls > maxNaiveCalls || n.chars/4 > maxNaiveTokens {
-		t.Errorf("first fill: %d calls, %d tokens", n.calls, n.chars/4)
+	for _, x := range []struct {
+		figure   string
+		maxCalls int // after tools/list
+		forgets  bool
+	}{
+		{"a first fill after %d calls and %s tokens", 2, false},
+		{"forgets `max_cost` in its first order, %d calls and %s tokens", 4, true},
+	} {
+		d := generous(t)
+		d.trade()
+		d.Call(d.bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"7","market_id":1,"side":"buy","outcome":"no","tick":4500,"qty":50}`)
+		n := &naive{testVenue: d, key: d.NewKey(1, readTrade)}
+		n.listTools()
+		series, _ := n.call("list_series", map[string]any{"category": 1})
+		live := dig(t, series, "series", 0, "live").(map[string]any)
+		order := map[string]any{"client_order_id": "1", "market_id": live["market_id"], "generation": live["generation"], "side": "buy", "outcome": "yes", "dollars": 5}
+		if x.forgets {
+			delete(order, "dollars")
+			order["type"], order["qty"] = "market", 5
+			refused, ok := n.call("place_order", order)
+			if ok || dig(t, refused, "next", "tool") != "preview_order" {
+				t.Fatalf("without max_cost: %v", refused)
+			}
+			order = dig(t, refused, "next", "arguments").(map[string]any)
+			if preview, ok := n.call("preview_order", order); !ok || preview["status"] != "executed" {
+				t.Fatalf("preview: %v", preview)
+			}
+		}
+		placed, ok := n.call("place_order", order)
+		if filled, _ := placed["filled_qty"].(float64); !ok || filled < 5 || placed["cost"] == nil || placed["series"] != "btc-60s" {
+			t.Fatalf("placed: %v", placed)
+		}
+		calls := n.calls - 1
+		t.Logf("first fill: %d calls, %d tokens, %d of them the tool list", calls, n.chars/4, n.list/4)
+		holdsFigure(t, fmt.Sprintf(x.figure, calls, hundreds(n.chars/4)))
+		if calls > x.maxCalls || n.chars/4 > maxNaiveTokens {
+			t.Errorf("first fill: %d calls, %d tokens", calls, n.chars/4)
+		}
 	}
 }
 
@@ -243,7 +291,7 @@ func (n *naive) listTools() {
 	for _, x := range list.Result.Tools {
 		var tool struct{ Name string }
 		if json.Unmarshal(x, &tool) == nil && slices.Contains(tools.CoreToolset, tool.Name) {
-			n.list += len(x) + 1
+			n.list += len(withoutOutput(n.T, x)) + 1
 		}
 	}
 	n.list += len(`{"jsonrpc":"2.0","id":0,"result":{"tools":[]}}`)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"reflect"
@@ -197,6 +198,7 @@ func (r *reply) readTool(q *request, v any) (t replyResult, err error) {
 	if err := q.takeHint(tree); err != nil {
 		return t, err
 	}
+	q.takeAdded(tree)
 	if t.tree = tree; q.operation.batch {
 		t.parts, _ = tree["results"].([]any)
 	}
@@ -223,6 +225,76 @@ func (q *request) takeHint(tree object) error {
 	delete(tree, "next")
 	return nil
 }
+
+// added has the members that tools add to REST's answer or to its rows. Those of fills in an
+// outcome are taken too.
+var added = map[string][]string{
+	"place_order":    {"series", "round_number", "strike_decimal", "cost", "proceeds", "avg_price"},
+	"place_orders":   {"series", "round_number", "strike_decimal", "cost", "proceeds", "avg_price"},
+	"preview_order":  {"series", "round_number", "strike_decimal", "cost", "proceeds", "avg_price"},
+	"replace_order":  {"series", "round_number", "strike_decimal", "cost", "proceeds", "avg_price"},
+	"list_positions": {"series", "strike_decimal"},
+	"list_orders":    {"series", "round_number"},
+	"list_fills":     {"series", "price", "cost", "proceeds"},
+}
+
+// takeAdded removes the members that the tool adds, so that the answer is that of REST.
+func (q *request) takeAdded(tree object) {
+	names := added[q.operation.tool]
+	if names == nil {
+		return
+	}
+	for _, name := range names {
+		delete(tree, name)
+	}
+	for name, list := range tree {
+		rows, _ := list.([]any)
+		for _, r := range rows {
+			switch r, _ := r.(object); {
+			case name == "fills" && q.operation.tool != "list_fills":
+				delete(r, "price")
+			case r["error"] == nil:
+				q.takeAdded(r)
+			}
+		}
+	}
+}
+
+// asPage returns the answer that the agent lane gives instead of the whole list of REST: the
+// rows without the members that have the default of their type, and as many as the page
+// holds, if the page is full.
+func asPage(want, got object) object {
+	out := maps.Clone(want)
+	for name, v := range want {
+		rows, ok := v.([]any)
+		if !ok {
+			continue
+		}
+		if page, _ := got[name].([]any); len(page) < len(rows) && got["cursor"] != "" && len(encode(got)) > fullPage {
+			rows, out["cursor"] = rows[:len(page)], got["cursor"]
+		}
+		short := make([]any, len(rows))
+		for i, r := range rows {
+			r, ok := r.(object)
+			if !ok {
+				return want
+			}
+			row := object{}
+			for name, v := range r {
+				if v != nil && v != "" && v != "0" && v != false && v != num(0) {
+					row[name] = v
+				}
+			}
+			short[i] = row
+		}
+		out[name] = short
+	}
+	return out
+}
+
+// fullPage is the least size of a page of the agent lane that has another one behind it,
+// without the members that tools add, in bytes.
+const fullPage = 6000
 
 // readToolError reads a tool's error. Its retryable and outcome must match the code, and it
 // must have a hint and a next call.

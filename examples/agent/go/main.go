@@ -239,12 +239,7 @@ func dollars(pips float64) string { return fmt.Sprintf("$%.4f", pips/10_000) }
 func (a *agent) report(placed, settlement row) {
 	cost := 0.0 // pips
 	for _, f := range a.use("list_fills", row{"order_id": placed["order_id"]}).list("fills") {
-		fill := row(f.(map[string]any))
-		tick := fill.num("tick_yes")
-		if fill["outcome"] == "no" {
-			tick = 10_000 - tick
-		}
-		cost += fill.num("qty")*tick + fill.num("fee")
+		cost += row(f.(map[string]any)).num("cost")
 	}
 	if balance := a.use("get_balance", row{}); balance != nil {
 		fmt.Printf("settled   %v: paid %s for %s; free cash is %s\n", cmp.Or(settlement["winner"], any("void")), dollars(settlement.num("payout")), dollars(cost), dollars(balance.num("cash")))

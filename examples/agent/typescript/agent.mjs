@@ -140,7 +140,7 @@ class Agent {
   async report(order_id, { winner, payout }) {
     const { fills } = await this.use("list_fills", { order_id });
     let cost = 0n;
-    for (const f of fills) cost += BigInt(f.qty * (f.outcome === "yes" ? f.tick_yes : 10_000 - f.tick_yes)) + BigInt(f.fee);
+    for (const fill of fills) cost += BigInt(fill.cost);
     const { cash } = await this.use("get_balance");
     console.log(`settled   ${winner ?? "void"}: paid ${dollars(payout)} for ${dollars(cost)}; free cash is ${dollars(cash)}`);
   }
