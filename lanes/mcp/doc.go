@@ -14,7 +14,7 @@
 //  1. A tool runs its operation through Gate.Run, as every other lane does.
 //  2. A rejected operation is a result with the error of REST and hints (hints.go); each
 //     rejected item of a batch has its own (batch.go).
-//  3. A result is that of REST with the members of rows.go; a page is short (pages.go).
+//  3. A result is that of REST with the members of added_members.go; a page is short (pages.go).
 //  4. wait_for_event returns every event after a seq once, or reports that some are missed.
 //  5. All definitions of tools, and each result, fit into a bounded number of tokens.
 //

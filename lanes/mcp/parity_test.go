@@ -280,8 +280,8 @@ func TestReadsAnswerAsREST(t *testing.T) {
 		var got result
 		for range 20 { // a clock tick may fall between the two
 			status, rest = d.Call(d.alice, "GET", x.target, "")
-			want = d.asTool(x.tool, rest, nil)
-			if got = d.callTool(d.alice, x.tool, x.arguments); got.IsError || reflect.DeepEqual(parsed(t, string(got.StructuredContent)), want) {
+			got = d.callTool(d.alice, x.tool, x.arguments)
+			if want = d.asTool(x.tool, rest, nil); got.IsError || reflect.DeepEqual(parsed(t, string(got.StructuredContent)), want) {
 				break
 			}
 		}
