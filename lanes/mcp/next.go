@@ -41,9 +41,44 @@ func (x *hintBuilder) complete() {
 	if x.Next == nil {
 		x.Next = cmp.Or(x.correctedRead(), x.fallback())
 	}
-	if p := x.placement(); p != nil && x.Error.Code != "duplicate_client_order_id" {
-		x.Market = x.venue.MarketNow(core.MarketID(p.MarketID.MarketID()))
+	x.addMarket()
+}
+
+// addMarket adds the slot of a placement or a replace as it is now, and where the round is at fault says what
+// the slot trades now.
+func (x *hintBuilder) addMarket() {
+	var id schemas.Int
+	places := true
+	switch in := x.input.(type) {
+	case *schemas.PlaceOrders:
+		if n, ok := x.faultyItem(); ok && n < len(in.Orders) {
+			id = in.Orders[n].MarketID
+		}
+	case *schemas.SubmitForecast:
+		id, places = in.MarketID, false
+	default:
+		if p := x.placement(); p != nil {
+			id = p.MarketID
+		}
 	}
+	now := x.venue.MarketNow(core.MarketID(id.MarketID()))
+	if now == nil || x.Error.Code == "duplicate_client_order_id" {
+		return
+	}
+	if strings.HasSuffix(x.Field, "generation") {
+		strike, _ := now.StrikeDecimal.MarshalText() // never fails
+		x.Hint = fmt.Sprintf("Market %d is %s now: round %d, generation %d, strike %s, %d s to close. ", now.MarketID, now.Series, now.RoundNumber, now.Generation, strike, now.SecsToClose) + x.Hint
+	}
+	if places {
+		x.Market = now
+	}
+}
+
+// faultyItem returns the index of the order of a batch that is at fault.
+func (x *hintBuilder) faultyItem() (n int, ok bool) {
+	i, ok := strings.CutPrefix(x.Field, "orders[")
+	n, err := strconv.Atoi(i[:max(strings.IndexByte(i, ']'), 0)])
+	return n, ok && err == nil
 }
 
 // faultyFields are the arguments that a code is about. Of several the first that was sent counts.
@@ -209,9 +244,8 @@ func (x *hintBuilder) correctedRead() *schemas.NextCall {
 // hintBatch adds the hints for a batch of orders that cannot be decoded: those of the item at fault. If a
 // generation alone is missing, next is the same batch with those of now.
 func (x *hintBuilder) hintBatch(in *schemas.PlaceOrders) {
-	i, ok := strings.CutPrefix(x.Field, "orders[")
-	n, err := strconv.Atoi(i[:max(strings.IndexByte(i, ']'), 0)])
-	if !ok || err != nil {
+	n, ok := x.faultyItem()
+	if !ok {
 		return
 	}
 	whole, field := x.item, x.Field

@@ -15,13 +15,13 @@ const transcriptsPage = "../../docs/rules/agents.md"
 var (
 	timestamp = regexp.MustCompile(`"[0-9]{19}"`)
 	key       = regexp.MustCompile(`"dxk[0-9a-f]+"`)
-	seconds   = regexp.MustCompile(`"secs_to_close":[0-9]+`)
+	seconds   = regexp.MustCompile(`("secs_to_close":)[0-9]+|[0-9]+( s to close)`)
 )
 
 // withoutTimes replaces times by those of a venue that opened its round two seconds ago, and keys by one.
 func withoutTimes(text string) string {
 	text = key.ReplaceAllString(text, `"dxk7631bc4fe047c2e1c5b5cf51"`)
-	return seconds.ReplaceAllString(timestamp.ReplaceAllString(text, `"1795923902000000000"`), `"secs_to_close":58`)
+	return seconds.ReplaceAllString(timestamp.ReplaceAllString(text, `"1795923902000000000"`), "${1}58$2")
 }
 
 // TestTranscripts makes the calls of each transcript in docs/rules/agents.md, on the venue of TestMistakes, and

@@ -42,6 +42,9 @@ func (n *ToolFilter) errorResponse(m *message, readOnly bool) []byte {
 		excludedBy, instead = append(excludedBy, "--tools "+strings.Join(n.Tools, ",")), append(instead, "with "+m.tool()+" in --tools")
 	}
 	r.Hint = "This tool is not offered here: the bridge was started with " + strings.Join(excludedBy, " and ") + ". Start dx mcp " + strings.Join(instead, " and ") + " to offer it."
+	if n.allows(tools.GetAccount.Name, true) {
+		r.Next = &schemas.NextCall{Tool: tools.GetAccount.Name, Arguments: map[string]any{}}
+	}
 	return toolErrorResponse(m, &r)
 }
 
