@@ -169,6 +169,13 @@ func (r *reply) readTool(q *request, v any) (t replyResult, err error) {
 	}
 	if e, ok := m["error"].(object); ok {
 		data, _ := e["data"].(object)
+		hint, _ := data["hint"].(string)
+		clock, _ := data["server_time"].(string)
+		if hint == "" || len(clock) != 19 { // ns
+			return t, fmt.Errorf("a 401 without hint and clock: %v", data)
+		}
+		delete(data, "hint")
+		delete(data, "server_time")
 		if t, err = readError(data); err != nil {
 			return t, err
 		}
