@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -69,7 +70,7 @@ func (x *batchItems) add(done any, e *schemas.Error, in any) {
 // that is not enough, an item says what the first one of its code does.
 func (x *batchItems) addHints(l *Lane, c *call, t *tool) []any {
 	results := make([]any, len(x.done))
-	said, shown := map[string]bool{}, map[uint32]bool{}
+	said, shown, taken := map[string]bool{}, map[uint32]bool{}, map[string]bool{}
 	size := 0
 	for i, r := range x.errors {
 		if r == nil {
@@ -83,6 +84,7 @@ func (x *batchItems) addHints(l *Lane, c *call, t *tool) []any {
 			r.Hint = cmp.Or(strings.TrimSpace(strings.TrimSuffix(r.Hint, one.general)), asTheFirst)
 		}
 		said[one.general], r.Order = true, nil
+		one.takeID(taken)
 		if m := r.Market; m != nil {
 			if shown[m.MarketID] {
 				r.Market = nil
@@ -95,6 +97,24 @@ func (x *batchItems) addHints(l *Lane, c *call, t *tool) []any {
 		x.shorten()
 	}
 	return results
+}
+
+// takeID gives the suggested order a free id that no order suggested before has, so that all of them can be
+// placed.
+func (x *hintBuilder) takeID(taken map[string]bool) {
+	if x.Next == nil || x.Next.Tool != tools.PreviewOrder.Name {
+		return
+	}
+	sent, _ := x.Next.Arguments["client_order_id"].(jsontext.Value)
+	id, _ := stringOf(sent)
+	for taken[id] {
+		n, err := strconv.ParseUint(id, 10, 64)
+		if err != nil {
+			panic(err) // the venue's own id
+		}
+		id = x.freeID(schemas.U64(n + 1))
+	}
+	taken[id], x.Next.Arguments["client_order_id"] = true, id
 }
 
 // asTheFirst is the hint of an item that the hint of an earlier one with the same code is true of.

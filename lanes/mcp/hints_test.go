@@ -250,6 +250,17 @@ func TestBatchItemHints(t *testing.T) {
 			t.Errorf("order %d: %s, want the hint %q and the limit %q", i, text, want.hint, want.limit)
 		}
 	}
+	ids := map[any]bool{}
+	for i, r := range list.Results {
+		if at(t, string(r), "next", "tool") != "preview_order" {
+			continue
+		}
+		id := at(t, string(r), "next", "arguments", "client_order_id")
+		if ids[id] {
+			t.Errorf("order %d: next has the id %v of another one", i, id)
+		}
+		ids[id] = true
+	}
 	got = d.callTool(d.alice, "cancel_orders", `{"order_ids":["`+id+`","`+id+`","7777777"]}`)
 	if err := json.Unmarshal(got.StructuredContent, &list); err != nil || len(list.Results) != 3 {
 		t.Fatalf("cancel_orders of three: %s, want three results", got.StructuredContent)
