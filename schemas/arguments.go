@@ -14,17 +14,17 @@ import (
 // (docs/rules/agents.md#arguments).
 type OrderArguments struct {
 	PlaceOrder
-	Dollars     *Dollars `json:"dollars,omitempty" instead:"qty,max_cost" exact:"true" doc:"Market buy: dollars to spend with fees, instead of qty and max_cost"`
+	Dollars     *Dollars `json:"dollars,omitempty" replaces:"qty,max_cost" exact:"true" doc:"Market buy: dollars to spend with fees, instead of qty and max_cost"`
 	ExpiresInMs *Int     `json:"expires_in_ms,omitempty" minimum:"1000" maximum:"86400000" doc:"Instead of expiry_ts"`
 }
 
-// Check applies the rules of an order to what dollars and expires_in_ms stand for.
+// Check applies the rules of an order, with the members that dollars and expires_in_ms replace.
 func (a *OrderArguments) Check() *Fault {
 	o := a.PlaceOrder
 	if a.Dollars != nil {
 		switch {
 		case a.Qty != 0 || a.MaxCost != 0:
-			return schemaViolation("dollars", "they stand for qty and max_cost: leave these out")
+			return schemaViolation("dollars", "they replace qty and max_cost: leave these out")
 		case a.Side == "sell":
 			return schemaViolation("dollars", "they are for buys: a sell has qty")
 		case a.Type == "limit":
@@ -35,7 +35,7 @@ func (a *OrderArguments) Check() *Fault {
 	if a.ExpiresInMs != nil {
 		switch {
 		case a.ExpiryTs != nil && *a.ExpiryTs != 0:
-			return schemaViolation("expires_in_ms", "it stands for expiry_ts: leave that out")
+			return schemaViolation("expires_in_ms", "it replaces expiry_ts: leave expiry_ts out")
 		case o.IsMarket():
 			return schemaViolation("expires_in_ms", "a market order does not rest: leave it out")
 		case o.TIF == "":

@@ -131,7 +131,7 @@ func decodeObject(v jsontext.Value, p *requestType, target reflect.Value, from l
 			}
 			continue
 		}
-		if f := &p.fields[i]; from == inArguments && (f.Optional || f.spare) && value.Kind() == 'n' {
+		if f := &p.fields[i]; from == inArguments && (f.Optional || f.replaced) && value.Kind() == 'n' {
 			continue
 		}
 		seen[i] = true
@@ -151,10 +151,10 @@ func (p *requestType) unknown(name string, value jsontext.Value, seen []bool, fr
 	where := joinPath(at, printableText(name))
 	i, ok := p.meant(name, from)
 	if !ok || seen[i] {
-		return newFault("unknown_field", where, shown(value), "no such field")
+		return newFault("unknown_field", where, Shown(value), "no such field")
 	}
 	f := &p.fields[i]
-	out := newFault("unknown_field", where, shown(value), "use "+f.Name+", "+f.domainText)
+	out := newFault("unknown_field", where, Shown(value), "use "+f.Name+", "+f.domainText)
 	out.Instead = f.Name
 	if f.Doc != "" {
 		out.Message += ". " + f.Doc
@@ -170,13 +170,13 @@ func (f *field) appliesTo(from location) bool {
 func (p *requestType) missingFields(seen []bool, from location, at string) (out faultSet) {
 	for i := range p.fields {
 		if seen[i] {
-			for _, name := range p.fields[i].Instead {
+			for _, name := range p.fields[i].Replaces {
 				seen[p.byName[name]] = true
 			}
 		}
 	}
 	for i := range p.fields {
-		if f := &p.fields[i]; (!f.Optional || f.ToolOnly && from == inArguments) && !seen[i] && f.appliesTo(from) {
+		if f := &p.fields[i]; (!f.Optional || f.RequiredByTool && from == inArguments) && !seen[i] && f.appliesTo(from) {
 			out.add(newFault(f.missing, joinPath(at, f.Name), "", "required: "+f.domainText))
 		}
 	}
@@ -209,9 +209,9 @@ func decodeMember(v jsontext.Value, f *field, target reflect.Value, from locatio
 		target.SetBytes(bytes.Clone(v))
 	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strictOptions) != nil:
 		target.SetZero()
-		out.add(newFault("schema_violation", at, shown(sent), f.domainText))
+		out.add(newFault("schema_violation", at, Shown(sent), f.domainText))
 	default:
-		out.add(f.checkDomain(target, shown(sent), at))
+		out.add(f.checkDomain(target, Shown(sent), at))
 	}
 	return out
 }
@@ -220,7 +220,7 @@ func decodeMember(v jsontext.Value, f *field, target reflect.Value, from locatio
 // core records carries that fault. A schema_violation in any item rejects the whole request.
 func decodeObjects(v jsontext.Value, f *field, target reflect.Value, from location, at string) (out faultSet) {
 	if v.Kind() != '[' {
-		out.add(newFault("schema_violation", at, shown(v), f.domainText))
+		out.add(newFault("schema_violation", at, Shown(v), f.domainText))
 		return out
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(v))
@@ -234,7 +234,7 @@ func decodeObjects(v jsontext.Value, f *field, target reflect.Value, from locati
 		}
 		here := fmt.Sprintf("%s[%d]", at, n)
 		if item.Kind() != '{' {
-			out.add(newFault("schema_violation", here, shown(item), "an object"))
+			out.add(newFault("schema_violation", here, Shown(item), "an object"))
 			continue
 		}
 		one := reflect.New(target.Type().Elem()).Elem()

@@ -28,7 +28,7 @@ func schemaViolation(field, limit string) *Fault {
 	return &Fault{Code: "schema_violation", Field: field, Limit: limit, Message: field + ": " + limit}
 }
 
-// newFault returns a fault. got is JSON text from shown or quoted, or "".
+// newFault returns a fault. got is JSON text from Shown or quoted, or "".
 func newFault(code, field, got, limit string) *Fault {
 	msg := limit
 	if field != "" {
@@ -37,13 +37,10 @@ func newFault(code, field, got, limit string) *Fault {
 	return &Fault{Code: code, Field: field, Got: got, Limit: limit, Message: msg}
 }
 
-// Shown is shown for other packages.
-func Shown(v jsontext.Value) string { return shown(v) }
-
-// shown returns a JSON value in the form in which a fault shows it: a number, true,
+// Shown returns a JSON value in the form in which a fault shows it: a number, true,
 // false or null as it was sent, a string cut and made printable, and the text of any
 // other value as a string.
-func shown(v jsontext.Value) string {
+func Shown(v jsontext.Value) string {
 	switch v.Kind() {
 	case '"':
 		return quoted(unquote(v))

@@ -40,19 +40,19 @@ const (
 // Member describes one member of a JSON object of this wire, as the struct tags of its Go
 // field state it. The decoder of requests and the definitions of tools are made from it.
 type Member struct {
-	Name     string
-	Type     reflect.Type // of the Go field
-	Doc      string       // what it means, with its unit
-	Optional bool         // it may be absent
-	Enum     []string     // the legal values of a string; nil: any
-	Pattern  string       // of a string; "": any
-	Min, Max *int64       // bounds of an integer; nil: none
-	LenMin   int          // bounds of a string, in bytes; LenMax 0: none
-	LenMax   int
-	ItemsMin int // bounds of an array; ItemsMax 0: none
-	ItemsMax int
-	Instead  []string // names of the required members that it stands for: one of it and them is enough
-	ToolOnly bool     // a tool requires it, although the route does not
+	Name           string
+	Type           reflect.Type // of the Go field
+	Doc            string       // what it means, with its unit
+	Optional       bool         // it may be absent
+	Enum           []string     // the legal values of a string; nil: any
+	Pattern        string       // of a string; "": any
+	Min, Max       *int64       // bounds of an integer; nil: none
+	LenMin         int          // bounds of a string, in bytes; LenMax 0: none
+	LenMax         int
+	ItemsMin       int // bounds of an array; ItemsMax 0: none
+	ItemsMax       int
+	Replaces       []string // names of the members that are not required beside it
+	RequiredByTool bool     // a tool requires it, although the route does not
 
 	index []int // for reflect.Value.FieldByIndex
 	tag   reflect.StructTag
@@ -77,7 +77,7 @@ func appendMembers(list []Member, t reflect.Type, at []int) []Member {
 				Enum: splitTag(tag.Get("enum")), Pattern: tag.Get("pattern"), Min: intTag(tag.Get("minimum")), Max: intTag(tag.Get("maximum")),
 				LenMin: sizeTag(tag.Get("minLength")), LenMax: sizeTag(tag.Get("maxLength")),
 				ItemsMin: sizeTag(tag.Get("minItems")), ItemsMax: sizeTag(tag.Get("maxItems")),
-				Instead: splitTag(tag.Get("instead")), ToolOnly: tag.Get("tool") == "required", index: index, tag: tag,
+				Replaces: splitTag(tag.Get("replaces")), RequiredByTool: tag.Get("tool") == "required", index: index, tag: tag,
 			}
 			m.fillFromTable()
 			list = append(list, m)
@@ -94,7 +94,7 @@ type field struct {
 	list       bool
 	nonzero    bool
 	exact      bool     // a price or an amount, which a tool never converts
-	spare      bool     // another member may stand for it
+	replaced   bool     // another member may replace it
 	parts      []string // legal parts of a comma-separated string
 	pattern    *regexp.Regexp
 	code       string // the fault of a value outside the domain
@@ -120,8 +120,8 @@ func requestTypeOf(t reflect.Type) *requestType {
 		p.fields, p.byName[m.Name] = append(p.fields, newField(m)), i
 	}
 	for _, f := range p.fields {
-		for _, name := range f.Instead {
-			p.fields[p.byName[name]].spare = true
+		for _, name := range f.Replaces {
+			p.fields[p.byName[name]].replaced = true
 		}
 	}
 	got, _ := requestTypes.LoadOrStore(t, p)

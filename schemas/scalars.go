@@ -89,6 +89,8 @@ func (d Decimal) MarshalText() ([]byte, error) {
 	return appendFixed(nil, uint64(d), decimalPlaces), nil
 }
 
+func (d Decimal) String() string { return string(appendFixed(nil, uint64(d), decimalPlaces)) }
+
 // UnmarshalText parses what MarshalText returns.
 func (d *Decimal) UnmarshalText(text []byte) error {
 	n, err := parseFixed(text, decimalPlaces)
@@ -98,6 +100,8 @@ func (d *Decimal) UnmarshalText(text []byte) error {
 
 // MarshalText returns the dollars.
 func (u USD) MarshalText() ([]byte, error) { return appendFixed(nil, uint64(u), usdPlaces), nil }
+
+func (u USD) String() string { return string(appendFixed(nil, uint64(u), usdPlaces)) }
 
 // UnmarshalText parses what MarshalText returns.
 func (u *USD) UnmarshalText(text []byte) error {

@@ -193,20 +193,20 @@ func (c *WSCommand) decodeMember(name string, value jsontext.Value) *Fault {
 	case "id":
 		var id Int
 		if id.parse(value) != nil || id < 1 || id > math.MaxInt32 {
-			return newFault("schema_violation", "id", shown(value), "an integer from 1 to 2147483647")
+			return newFault("schema_violation", "id", Shown(value), "an integer from 1 to 2147483647")
 		}
 		c.ID = id
 	case "cmd":
 		if value.Kind() != '"' || json.Unmarshal(value, &c.Cmd) != nil {
-			return newFault("schema_violation", "cmd", shown(value), "a string")
+			return newFault("schema_violation", "cmd", Shown(value), "a string")
 		}
 	case "params":
 		if value.Kind() != '{' {
-			return newFault("schema_violation", "params", shown(value), "an object")
+			return newFault("schema_violation", "params", Shown(value), "an object")
 		}
 		c.Params = bytes.Clone(value)
 	default:
-		return newFault("unknown_field", printableText(name), shown(value), "no such field")
+		return newFault("unknown_field", printableText(name), Shown(value), "no such field")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ var Forecast = &Op[schemas.ForecastArguments, schemas.SubmittedForecast]{
 	},
 }
 
-// Complete sets what dollars and expires_in_ms stand for, from the book and the clock of now. If dollars
+// Complete sets the members that dollars and expires_in_ms replace, from the book and the clock of now. If dollars
 // do not pay for one contract, the error is a schema_violation, and the id of the order stays free.
 func (v *Venue) Complete(caller Caller, in *schemas.OrderArguments) (err error) {
 	if in.ExpiresInMs != nil {
@@ -63,15 +63,9 @@ func (v *Venue) Complete(caller Caller, in *schemas.OrderArguments) (err error) 
 		}
 		limit := "nothing is offered within worst_tick now"
 		if first > 0 {
-			limit = fmt.Sprintf("at least $%s, which one contract costs now", text(schemas.USD(first)))
+			limit = fmt.Sprintf("at least $%s, which one contract costs now", schemas.USD(first))
 		}
 		err = &schemas.Fault{Code: "schema_violation", Field: "dollars", Limit: limit, Message: "dollars: " + limit}
 	})
 	return err
-}
-
-// text returns what the wire shows for an amount.
-func text(u schemas.USD) string {
-	b, _ := u.MarshalText() // never fails
-	return string(b)
 }

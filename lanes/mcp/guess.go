@@ -24,8 +24,7 @@ type guess struct {
 	venue *tools.Venue
 	sent  map[string]jsontext.Value
 	meant map[string]any
-
-	absent []string // names that were sent with null
+	lost  bool // a member was sent whose name has no meaning here
 }
 
 // newGuess returns a guess with the arguments under the names that they probably stand for. Names without a
@@ -37,12 +36,14 @@ func newGuess(v *tools.Venue, in any, arguments jsontext.Value) *guess {
 		return g
 	}
 	for name, v := range named {
-		if v.Kind() == 'n' {
-			g.absent = append(g.absent, name)
+		if v.Kind() == 'n' { // absent
+			continue
 		}
 		meant, ok := schemas.Meant(in, name)
-		if _, there := named[meant]; ok && v.Kind() != 'n' && (meant == name || !there) {
+		if _, there := named[meant]; ok && (meant == name || !there) {
 			g.sent[meant] = v
+		} else {
+			g.lost = true
 		}
 	}
 	return g
@@ -129,7 +130,7 @@ func (g *guess) words() {
 	}
 }
 
-// meanings maps a word to the member that it stands for and its value there.
+// meanings maps a word to a member and the value that it means there.
 var meanings = map[string][2]string{
 	"buy": {"side", "buy"}, "bid": {"side", "buy"}, "long": {"side", "buy"}, "b": {"side", "buy"},
 	"sell": {"side", "sell"}, "ask": {"side", "sell"}, "s": {"side", "sell"}, "short": {"side", "sell"},

@@ -3,7 +3,6 @@ package mcp
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"duplex/core"
@@ -187,7 +186,7 @@ func (x *hintBuilder) suggestOrderLookup(id schemas.U64) {
 		x.suggestCall("list_orders", "order_id", id.String())
 		return
 	}
-	x.suggestCall("list_orders", "status", "resting,partially_filled")
+	x.suggestCall("list_orders", "status", openStatuses)
 }
 
 // hintUnknownOutcome suggests a read that shows the outcome of a call.
@@ -208,7 +207,7 @@ func (x *hintBuilder) hintUnknownOutcome() {
 		}
 	case *schemas.CancelAll:
 		x.say("", "The outcome is unknown: send the same call again, or read what still rests.")
-		x.suggestCall("list_orders", "status", "resting,partially_filled")
+		x.suggestCall("list_orders", "status", openStatuses)
 	case *schemas.DecreaseOrder:
 		x.say("", "The outcome is unknown: read the order before you decrease it again.")
 		x.suggestCall("list_orders", "order_id", in.OrderID.String())
@@ -226,338 +225,39 @@ func (x *hintBuilder) hintUnknownOutcome() {
 	}
 }
 
-// hintPlacement adds the hints for a rejected order, and suggests a preview of the order that the venue would
-// accept now, or where there is none, what shows why.
-func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
+// hintRedeem names the pairs that are free, and suggests to redeem those.
+func (x *hintBuilder) hintRedeem(p *schemas.Redeem) {
 	switch x.Error.Code {
-	case "schema_violation", "unknown_field":
-		x.hintArguments(p)
-		return
-	case "bad_price_tick":
-		if p.IsMarket() && p.Tick != nil {
-			x.hintMarketTick(p)
-		} else {
-			x.hintTicks(p)
-		}
-		return
-	case "bad_qty":
-		x.Field, x.Limit = "qty", "an integer from 1 to 1000000"
-	case "client_order_id_required":
-		x.Field, x.Limit = "client_order_id", "a string of decimal digits, not 0, new for every order"
-	case "insufficient_balance":
-		x.hintBalance(p)
-	case "insufficient_position", "reduce_only_violation":
-		x.hintPosition(p)
-	case "bad_expiry":
-		x.hintExpiry()
-	case "per_market_limit":
-		x.Field = "qty"
-	case "mandate_violation":
-		x.hintMandate(p)
-		return
-	case "open_order_limit":
-		x.Next = &schemas.NextCall{Tool: "list_orders", Arguments: map[string]any{"market_id": int64(p.MarketID), "status": openStatuses}}
-		return
-	case "duplicate_client_order_id":
-		x.hintDuplicate(p)
-		return
+	case "insufficient_position", "bad_qty":
 	default:
 		return
 	}
-	x.suggestFit(p)
-}
-
-// suggestFit suggests a preview of the order that the venue would accept now. If there is none, next stays.
-// A replace is suggested again, since a preview would count the old order twice; only its price and its id
-// can be corrected that way.
-func (x *hintBuilder) suggestFit(p *schemas.PlaceOrder) {
-	if x.isReplace() {
-		return
-	}
-	fit := x.venue.Fit(x.caller(), p)
-	if fit == nil {
-		return
-	}
-	x.suggestPreview(fit)
-	if x.usedUp() {
-		const used = " The id is used up: next has a new one."
-		x.Hint, x.general = x.Hint+used, x.general+used
-	}
-}
-
-// usedUp reports whether the core rejected the order, which uses up its client_order_id.
-func (x *hintBuilder) usedUp() bool {
-	return x.Error.Origin == schemas.OriginCore && x.Error.Code != "client_order_id_required" && !x.tool.spec.ReadOnly()
-}
-
-func (x *hintBuilder) isReplace() bool {
-	_, ok := x.input.(*schemas.ReplaceOrder)
-	return ok
-}
-
-// suggestPreview suggests a preview of an order. It costs nothing if the model means something else.
-func (x *hintBuilder) suggestPreview(p *schemas.PlaceOrder) {
-	x.Next = &schemas.NextCall{Tool: tools.PreviewOrder.Name, Arguments: objectOf(mustEncode(p))}
-}
-
-// hintArguments adds the hints for arguments of an order that cannot be decoded. If the generation alone is
-// missing, next is the same call with that of now; otherwise a preview of the order that was probably meant.
-func (x *hintBuilder) hintArguments(p *schemas.PlaceOrder) {
-	x.hintMaxCost(p)
-	if x.Field == "generation" && x.suggestGeneration(p) {
-		return
-	}
-	g := newGuess(x.venue, new(schemas.OrderArguments), x.arguments())
-	if in := g.order(); in != nil && x.venue.Complete(x.caller(), in) == nil {
-		x.suggestFit(&in.PlaceOrder)
-	}
-	if x.Next != nil {
-		return
-	}
-	if _, priced := g.meant["tick"]; !priced && g.meant["market_id"] != nil && g.meant["qty"] != nil && g.meant["type"] != "market" {
-		x.Next = &schemas.NextCall{Tool: tools.GetOrderbook.Name, Arguments: map[string]any{"market_id": g.meant["market_id"], "depth": 5}}
-	}
-}
-
-// suggestGeneration suggests the same call with the generation of now, if the venue would accept it.
-func (x *hintBuilder) suggestGeneration(p *schemas.PlaceOrder) bool {
-	arguments := objectOf(x.arguments())
-	if sent := x.named()["generation"]; arguments == nil || x.isReplace() || sent != nil && sent.Kind() != 'n' {
-		return false
-	}
-	var generation uint32
+	var pairs core.Qty
 	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		if s, ok := v.Market(core.MarketID(p.MarketID.MarketID())); ok {
-			generation = s.Generation
-		}
-	})
-	arguments["generation"] = int64(generation)
-	in := new(schemas.OrderArguments)
-	if schemas.DecodeArguments(mustEncode(arguments), in) != nil || x.venue.Complete(x.caller(), in) != nil || !x.venue.Accepts(x.caller(), &in.PlaceOrder) {
-		return false
-	}
-	x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: arguments}
-	return true
-}
-
-// withoutOld marks amounts of a rejected replace.
-const withoutOld = " without the old order"
-
-// replaced returns the old order of a rejected replace, which the checks of the new one count as canceled.
-// It returns nil for any other call.
-func (x *hintBuilder) replaced(w *view.View) *view.Order {
-	if in, ok := x.input.(*schemas.ReplaceOrder); ok {
-		return w.Order(x.call.Key.User, core.OrderID(in.OrderID))
-	}
-	return nil
-}
-
-// hintTicks names the nearest legal ticks (docs/rules/prices.md#grid).
-func (x *hintBuilder) hintTicks(p *schemas.PlaceOrder) {
-	x.Field = "tick"
-	if p.IsMarket() {
-		x.Field = "worst_tick"
-	}
-	var grid core.Grid
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { grid = v.Rules().Grid })
-	t := core.Tick(min(max(p.LimitTick(), 0), schemas.TickMax+1))
-	below, above := grid.Nearest(t)
-	switch {
-	case below == 0:
-		x.Limit = fmt.Sprintf("the lowest legal tick is %d", above)
-	case above == 0:
-		x.Limit = fmt.Sprintf("the highest legal tick is %d", below)
-	default:
-		x.Limit = fmt.Sprintf("the nearest legal ticks are %d and %d", below, above)
-	}
-	x.Hint = capitalize(x.Limit) + ". " + x.Hint
-	meant := *p
-	if t >= 1 && t < 100 && grid.Legal(t*100) {
-		x.Hint = fmt.Sprintf("%d is not cents: %d cents is %d. ", t, t, t*100) + x.Hint
-		tick := schemas.Int(t * 100)
-		if meant.Tick = &tick; p.IsMarket() {
-			meant.Tick, meant.WorstTick = nil, &tick
-		}
-	}
-	if in, ok := x.input.(*schemas.ReplaceOrder); ok {
-		x.suggestReplace(in, &meant, below, above)
-		return
-	}
-	x.suggestFit(&meant)
-}
-
-// suggestReplace suggests the same replace with the nearest legal tick that is not worse, under a free id.
-// A price that had to be guessed becomes a preview of the new order.
-func (x *hintBuilder) suggestReplace(in *schemas.ReplaceOrder, meant *schemas.PlaceOrder, below, above core.Tick) {
-	better := below
-	if meant.Side == "sell" {
-		better = above
-	}
-	arguments := objectOf(x.arguments())
-	if in.Tick == nil || arguments == nil || better == 0 || *meant.Tick != *in.Tick {
-		if fit := x.venue.Fit(x.caller(), meant); fit != nil {
-			x.suggestPreview(fit)
-		}
-		return
-	}
-	arguments["tick"], arguments["client_order_id"] = int64(better), x.freeID(meant.ClientOrderID)
-	x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: arguments}
-}
-
-func (x *hintBuilder) freeID(id schemas.U64) (free string) {
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { free = tools.FreeClientOrderID(v, x.caller().User, id).String() })
-	return free
-}
-
-// hintMarketTick suggests the same market order without a tick, which is also out of range here.
-func (x *hintBuilder) hintMarketTick(p *schemas.PlaceOrder) {
-	x.Field, x.Limit = "tick", "a market order has no tick"
-	x.say("A market order has no tick: leave it out.", "worst_tick is the worst price to accept.")
-	meant := *p
-	meant.Tick = nil
-	x.suggestFit(&meant)
-}
-
-// hintMaxCost names what a market buy without max_cost costs at the best price offered.
-func (x *hintBuilder) hintMaxCost(p *schemas.PlaceOrder) {
-	if x.Field != "max_cost" || p.Side != "buy" || !p.IsMarket() {
-		return
-	}
-	worst := core.Tick(p.LimitTick())
-	var cost core.Pips
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		if s, ok := v.Market(core.MarketID(p.MarketID.MarketID())); ok && p.WorstTick == nil {
-			worst = bestOffer(&s, p.Outcome == "no")
-		}
-		cost = core.Pips(p.Qty) * core.ReservationPerContract(v.Fees().Taker, worst)
-	})
-	x.Hint = fmt.Sprintf("A market buy needs max_cost, the most pips to spend with fees, or dollars in place of qty and max_cost; worst_tick bounds the price of each contract. %d contracts at up to %d pips cost at most %d.", int64(p.Qty), worst, cost)
-}
-
-// hintBalance names the cash that the order needs and the free cash.
-func (x *hintBuilder) hintBalance(p *schemas.PlaceOrder) {
-	var need, have core.Pips
-	var without string
-	x.venue.Engine.Read(func(v *venue.Venue, w *view.View) {
-		have, _ = v.Balance(x.call.Key.User)
-		if old := x.replaced(w); old != nil {
-			without = withoutOld
-			have += core.Pips(old.Left) * core.ReservationPerContract(v.Fees().Maker, old.Tick)
-		}
-		need = core.Pips(p.Qty) * core.ReservationPerContract(v.Fees().Taker, core.Tick(p.LimitTick()))
-	})
-	if limit := core.Pips(min(uint64(p.MaxCost), math.MaxInt64)); limit > 0 && limit < need {
-		need = limit
-	}
-	x.Field, x.Limit = "qty", fmt.Sprintf("%d pips of free cash; this needs %d", have, need)
-	x.Hint = fmt.Sprintf("This order needs %d pips, fees included; free cash%s is %d pips. %s", need, without, have, x.Hint)
-	x.Next = &schemas.NextCall{Tool: "get_account", Arguments: map[string]any{}}
-}
-
-// hintWithdrawal names the free cash.
-func (x *hintBuilder) hintWithdrawal(p *schemas.RequestWithdrawal) {
-	var have core.Pips
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { have, _ = v.Balance(x.call.Key.User) })
-	x.Field, x.Limit = "amount", fmt.Sprintf("%d pips of free cash", have)
-	x.say(fmt.Sprintf("This withdraws %d pips; free cash is %d pips.", uint64(p.Amount), have), "Withdraw less, or cancel orders that reserve cash.")
-	x.Next = &schemas.NextCall{Tool: "get_account", Arguments: map[string]any{}}
-}
-
-// hintPosition names the contracts that are free to sell, or that a reduce-only buy may reduce.
-func (x *hintBuilder) hintPosition(p *schemas.PlaceOrder) {
-	var at core.Position
-	var without string
-	x.venue.Engine.Read(func(v *venue.Venue, w *view.View) {
 		if m := core.MarketID(p.MarketID.MarketID()); m != 0 && m <= venue.Slots {
-			at = v.Position(x.call.Key.User, m)
-		}
-		if old := x.replaced(w); old != nil && old.Side == core.Sell {
-			without = withoutOld
-			if old.Outcome == core.Yes {
-				at.YesReserved -= old.Left
-			} else {
-				at.NoReserved -= old.Left
-			}
+			at := v.Position(x.caller().User, m)
+			pairs = min(at.Yes-at.YesReserved, at.No-at.NoReserved)
 		}
 	})
-	x.suggestCall("list_positions", "market_id", int64(p.MarketID))
-	if p.Side == "buy" { // reduce-only: contracts in open sells count
-		held, of := at.No, "NO"
-		if p.Outcome == "no" {
-			held, of = at.Yes, "YES"
-		}
-		x.Field, x.Limit = "qty", fmt.Sprintf("at most %d, the %s held", held, of)
-		x.Hint = fmt.Sprintf("This order is for %d; a reduce-only buy of %s in market %d is for at most the %d %s held. %s", int64(p.Qty), strings.ToUpper(p.Outcome), int64(p.MarketID), held, of, x.Hint)
+	x.Field, x.Limit = "qty", fmt.Sprintf("%d free pairs", pairs)
+	x.say(fmt.Sprintf("Market %d has %d free pairs of yours: contracts of YES and of NO that no sell reserves.", int64(p.MarketID), pairs), "Redeem fewer, or cancel resting sells.")
+	if x.Next = nil; pairs > 0 && int64(pairs) < int64(p.Qty) {
+		x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: map[string]any{"market_id": int64(p.MarketID), "qty": int64(pairs)}}
 		return
 	}
-	yes, no := at.Yes-at.YesReserved, at.No-at.NoReserved
-	x.Field, x.Limit = "qty", fmt.Sprintf("free contracts: %d YES, %d NO", yes, no)
-	x.Hint = fmt.Sprintf("This order is for %d; free to sell in market %d%s are %d YES and %d NO. %s", int64(p.Qty), int64(p.MarketID), without, yes, no, x.Hint)
+	x.suggestCall(tools.ListPositions.Name, "market_id", int64(p.MarketID))
 }
 
-// hintDuplicate shows the first order of a client_order_id. The same order again is a
-// replay: the result shows the first order, and its outcome is done. A different order with the same id was not placed.
-func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
-	x.Field = "client_order_id"
-	var first *view.Order
-	agent := x.venue.Engine.Owner(x.call.Key.User) != x.call.Key.User
-	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
-		if o := w.ByClientID(x.call.Key.User, uint64(p.ClientOrderID)); o != nil {
-			first = schemas.Ptr(*o)
-		}
-	})
-	if first == nil {
-		if !x.tool.spec.ReadOnly() {
-			x.Outcome = schemas.OutcomeUnknown
-		}
-		if x.venue.History != nil {
-			x.say("", "An order with this client_order_id was placed earlier, and nothing new was placed. The next call shows its row; use a new client_order_id for another order.")
-			x.suggestCall("list_orders", "client_order_id", p.ClientOrderID.String())
-			return
-		}
-		x.say("", "An order with this client_order_id was placed earlier, and its row is no longer kept. Nothing new was placed. Look at what you hold; use a new client_order_id for another order.")
-		x.suggestCall("list_positions", "market_id", int64(p.MarketID))
+// hintForecast suggests the forecast that was probably meant by a p in another unit.
+func (x *hintBuilder) hintForecast(p *schemas.SubmitForecast) {
+	sent := x.named()["p"]
+	meant, ok := pipsOf(sent)
+	if x.Field != "p" || !ok || p.MarketID == 0 || p.Generation == 0 || meant < 100 || meant > int64(core.Payout) {
 		return
 	}
-	if in, replaces := x.input.(*schemas.ReplaceOrder); replaces {
-		forgotten := p.MarketID == 0 // the row of the old order
-		if forgotten {
-			old := tools.Terms(first)
-			p = in.Placement(&old)
-		}
-		if in.Qty == nil || in.KeepTotal && forgotten { // counts on what the old order had then
-			p.Qty = schemas.Int(first.Qty)
-		}
-	}
-	if sent := x.named(); p == x.input { // what dollars and expires_in_ms stand for now is not what they stood for then
-		if sent["dollars"] != nil {
-			p.Qty = schemas.Int(first.Qty)
-		}
-		if sent["expires_in_ms"] != nil && first.TIF == core.GTT {
-			p.ExpiryTs = schemas.Ptr(schemas.U64(first.Expiry))
-		}
-	}
-	x.Order, x.Differs = schemas.Ptr(tools.OrderOf(first)), tools.Differs(p, first, agent)
-	x.Replayed = len(x.Differs) == 0 && !x.tool.spec.ReadOnly()
-	if first.ID == 0 {
-		x.say(fmt.Sprintf("The first order of this client_order_id was rejected with %s.", first.Reject), "It was not placed, and the id is used up: use a new client_order_id.")
-		x.suggestCall("list_orders", "client_order_id", p.ClientOrderID.String())
-		return
-	}
-	row := fmt.Sprintf("order %d: status %s, %d filled, %d left.", first.ID, first.Status, first.Filled, first.Left)
-	switch {
-	case x.Replayed:
-		x.Outcome = schemas.Done
-		x.say("This is "+row, "It was placed by an earlier call, and nothing new was placed. Do not send it again; another order needs a new client_order_id.")
-	case len(x.Differs) > 0:
-		x.say("This client_order_id belongs to another order, "+row, "Nothing was placed: differs names the fields. Use a new client_order_id.")
-	default:
-		x.say("This client_order_id belongs to "+row, "Nothing new would be placed. Use a new client_order_id.")
-	}
-	x.suggestCall("list_orders", "order_id", fmt.Sprint(uint64(first.ID)))
+	x.Hint = fmt.Sprintf("p is in basis points: %s is sent as %d. %s", textOf(sent), meant, x.Hint)
+	x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: map[string]any{"market_id": int64(p.MarketID), "generation": int64(p.Generation), "p": meant}}
 }
-
-func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // canceledHints say what to do after an order that a price canceled at once, by its reason
 // (docs/rules/orders.md#reasons).

@@ -167,7 +167,7 @@ var mistakes = []mistake{
 	{"decrease_order", `{"order_id":"7777777","reduce_by":0}`, "invalid_decrease", "reduce_by", "0", "list_orders", `{}`},
 	{"replace_order", `{"order_id":"RESTING","client_order_id":"901","tick":4050}`, "bad_price_tick", "tick", "4050", "replace_order", `{"tick":4000}`},
 	{"replace_order", `{"order_id":"RESTING","client_order_id":"901","tick":41}`, "bad_price_tick", "tick", "41", "preview_order", `{"tick":4100}`},
-	{"replace_order", `{"order_id":"RESTING","client_order_id":"901","tick":0.41}`, "schema_violation", "tick", "0.41", "list_orders", `{}`},
+	{"replace_order", `{"order_id":"RESTING","client_order_id":"901","tick":0.41}`, "schema_violation", "tick", "0.41", "preview_order", `{"tick":4100}`},
 	{"replace_order", `{"order_id":"7777777","client_order_id":"901","tick":4100}`, "unknown_order", "order_id", `"7777777"`, "list_orders", `{}`},
 	{"replace_order", `{"order_id":"RESTING","client_order_id":"1","tick":4100}`, "duplicate_client_order_id", "client_order_id", `"1"`, "list_orders", `{}`},
 	{"arm_deadman", `{"timeout_ms":5}`, "invalid_timeout", "timeout_ms", "5", "get_account", `{}`},

@@ -3,9 +3,7 @@ package mcp
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,8 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/core"
-	"duplex/core/venue"
-	"duplex/core/view"
 	"duplex/schemas"
 	"duplex/tools"
 )
@@ -66,8 +62,7 @@ func (x *hintBuilder) addMarket() {
 		return
 	}
 	if strings.HasSuffix(x.Field, "generation") {
-		strike, _ := now.StrikeDecimal.MarshalText() // never fails
-		x.Hint = fmt.Sprintf("Market %d is %s now: round %d, generation %d, strike %s, %d s to close. ", now.MarketID, now.Series, now.RoundNumber, now.Generation, strike, now.SecsToClose) + x.Hint
+		x.Hint = fmt.Sprintf("Market %d is %s now: round %d, generation %d, strike %s, %d s to close. ", now.MarketID, now.Series, now.RoundNumber, now.Generation, now.StrikeDecimal, now.SecsToClose) + x.Hint
 	}
 	if places {
 		x.Market = now
@@ -206,201 +201,4 @@ func (x *hintBuilder) fallback() *schemas.NextCall {
 		return &schemas.NextCall{Tool: tools.GetVenue.Name, Arguments: none}
 	}
 	return &schemas.NextCall{Tool: tools.ListSeries.Name, Arguments: none}
-}
-
-// correctedRead returns the same read with arguments in the form that it takes, or nil. A filter that cannot
-// be read is never dropped; a cursor is, since the list begins again.
-func (x *hintBuilder) correctedRead() *schemas.NextCall {
-	switch x.Error.Code {
-	case "schema_violation", "unknown_field", "bad_cursor", "invalid_timeout":
-	default:
-		return nil
-	}
-	if !x.tool.spec.ReadOnly() || x.tool.spec == &tools.PreviewOneOrder.Spec {
-		return nil
-	}
-	in := x.tool.newInput()
-	g := newGuess(x.venue, in, x.arguments())
-	for _, m := range schemas.Members(reflect.TypeOf(in).Elem()) {
-		v, ok := g.sent[m.Name]
-		switch {
-		case m.Name == "cursor":
-		case ok:
-			value, ok := g.member(&m, v)
-			if !ok {
-				return nil
-			}
-			g.meant[m.Name] = value
-		case m.Name == "after_seq":
-			x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { g.meant[m.Name] = fmt.Sprint(v.Now().Seq) })
-		}
-	}
-	if len(g.sent) < len(x.named())-len(g.absent) || schemas.DecodeArguments(mustEncode(g.meant), x.tool.newInput()) != nil {
-		return nil
-	}
-	return &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: g.meant}
-}
-
-// hintBatch adds the hints for a batch of orders that cannot be decoded: those of the item at fault. If a
-// generation alone is missing, next is the same batch with those of now.
-func (x *hintBuilder) hintBatch(in *schemas.PlaceOrders) {
-	n, ok := x.faultyItem()
-	if !ok {
-		return
-	}
-	whole, field := x.item, x.Field
-	defer func() { x.item, x.Field = whole, field }()
-	if strings.HasSuffix(field, ".generation") && x.suggestGenerations() {
-		return
-	}
-	p := new(schemas.PlaceOrder)
-	if n < len(in.Orders) {
-		p = &in.Orders[n]
-	}
-	x.item, x.Field = n, field[strings.LastIndexByte(field, '.')+1:]
-	x.hintArguments(p)
-}
-
-// suggestGenerations suggests the same batch with the generations of now where there is none.
-func (x *hintBuilder) suggestGenerations() bool {
-	var orders []jsontext.Value
-	if json.Unmarshal(valueAt(x.arguments(), "orders"), &orders) != nil {
-		return false
-	}
-	list := make([]any, len(orders))
-	for i, v := range orders {
-		one := objectOf(v)
-		var in schemas.OrderArguments
-		_ = schemas.DecodeArguments(v, &in) // the market alone is read, and a batch that still fails is not suggested
-		now := x.venue.MarketNow(core.MarketID(in.MarketID.MarketID()))
-		if one == nil || now == nil {
-			return false
-		}
-		if in.Generation == 0 {
-			one["generation"] = now.Generation
-		}
-		list[i] = one
-	}
-	arguments := map[string]any{"orders": list}
-	if schemas.DecodeArguments(mustEncode(arguments), new(schemas.PlaceOrders)) != nil {
-		return false
-	}
-	x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: arguments}
-	return true
-}
-
-// hintExpiry names the venue's clock and its end of the round.
-func (x *hintBuilder) hintExpiry() {
-	now := x.venue.Config.Now()
-	x.Limit = fmt.Sprintf("ns over %d, the venue's clock", now)
-	x.say(fmt.Sprintf("The venue's clock is %d.", now), "expires_in_ms says how long to rest, in place of expiry_ts.")
-}
-
-// hintRedeem names the pairs that are free, and suggests to redeem those.
-func (x *hintBuilder) hintRedeem(p *schemas.Redeem) {
-	switch x.Error.Code {
-	case "insufficient_position", "bad_qty":
-	default:
-		return
-	}
-	var pairs core.Qty
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		if m := core.MarketID(p.MarketID.MarketID()); m != 0 && m <= venue.Slots {
-			at := v.Position(x.caller().User, m)
-			pairs = min(at.Yes-at.YesReserved, at.No-at.NoReserved)
-		}
-	})
-	x.Field, x.Limit = "qty", fmt.Sprintf("%d free pairs", pairs)
-	x.say(fmt.Sprintf("Market %d has %d free pairs of yours: contracts of YES and of NO that no sell reserves.", int64(p.MarketID), pairs), "Redeem fewer, or cancel resting sells.")
-	if x.Next = nil; pairs > 0 && int64(pairs) < int64(p.Qty) {
-		x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: map[string]any{"market_id": int64(p.MarketID), "qty": int64(pairs)}}
-		return
-	}
-	x.suggestCall(tools.ListPositions.Name, "market_id", int64(p.MarketID))
-}
-
-// hintForecast suggests the forecast that was probably meant by a p in another unit.
-func (x *hintBuilder) hintForecast(p *schemas.SubmitForecast) {
-	sent := x.named()["p"]
-	meant, ok := pipsOf(sent)
-	if x.Field != "p" || !ok || p.MarketID == 0 || p.Generation == 0 || meant < 100 || meant > int64(core.Payout) {
-		return
-	}
-	x.Hint = fmt.Sprintf("p is in basis points: %s is sent as %d. %s", textOf(sent), meant, x.Hint)
-	x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: map[string]any{"market_id": int64(p.MarketID), "generation": int64(p.Generation), "p": meant}}
-}
-
-// member reads an argument of a read in the form that its member takes.
-func (g *guess) member(m *schemas.Member, v jsontext.Value) (any, bool) {
-	one := m.Type
-	if one.Kind() == reflect.Pointer {
-		one = one.Elem()
-	}
-	text := strings.ToLower(textOf(v))
-	switch {
-	case one.Kind() == reflect.Slice:
-		return g.items(m, v)
-	case m.Name == "market_id":
-		return g.market(v)
-	case m.FromTable():
-		if s, ok := seriesNamed(text); ok && m.Name == "feed" {
-			return int64(s.Feed), true
-		} else if ok {
-			return int64(s.Category), true
-		}
-		n, ok := numberOf(v)
-		return int64(n), ok
-	case one == reflect.TypeFor[schemas.U64]():
-		n, err := strconv.ParseUint(text, 10, 64)
-		return strconv.FormatUint(n, 10), err == nil
-	case one == reflect.TypeFor[schemas.Int]():
-		n, ok := numberOf(v)
-		lo, hi := int64(0), int64(schemas.U32Max)
-		if m.Min != nil {
-			lo = *m.Min
-		}
-		if m.Max != nil {
-			hi = *m.Max
-		}
-		return max(lo, int64(min(n, float64(hi)))), ok
-	case one.Kind() == reflect.Bool:
-		return boolean(g, v)
-	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
-	for i, w := range words {
-		words[i] = cmp.Or(filterWords[w], w)
-	}
-	return strings.Join(words, ","), len(words) > 0
-}
-
-// filterWords are words of other venues for those of filters.
-var filterWords = map[string]string{
-	"open": openStatuses, "live": openStatuses, "active": openStatuses, "pending": openStatuses, "filled": "executed", "cancelled": "canceled",
-	"orders": "order", "fills": "fill", "trades": "fill", "trade": "fill", "positions": "position", "rounds": "round", "settlements": "settlement",
-}
-
-// items reads a list, or one value in the place of a list.
-func (g *guess) items(m *schemas.Member, v jsontext.Value) (any, bool) {
-	var list []jsontext.Value
-	if json.Unmarshal(v, &list) != nil {
-		for w := range strings.SplitSeq(textOf(v), ",") {
-			list = append(list, mustEncode(strings.TrimSpace(w)))
-		}
-	}
-	one := *m
-	one.Type = m.Type.Elem()
-	if m.Name == "market_ids" {
-		one.Name = "market_id"
-	}
-	out := make([]any, 0, len(list))
-	for _, v := range list {
-		x, ok := g.member(&one, v)
-		if !ok {
-			return nil, false
-		}
-		if !slices.Contains(out, x) {
-			out = append(out, x)
-		}
-	}
-	return out, len(out) > 0
 }

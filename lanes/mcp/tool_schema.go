@@ -99,7 +99,7 @@ func inputSchema(f *tools.Spec, in reflect.Type) *schema {
 			x.constrain(m)
 		}
 		s.Properties = append(s.Properties, namedSchema{m.Name, x})
-		if (!m.Optional || m.ToolOnly) && !slices.ContainsFunc(list, func(x schemas.Member) bool { return slices.Contains(x.Instead, m.Name) }) {
+		if (!m.Optional || m.RequiredByTool) && !slices.ContainsFunc(list, func(x schemas.Member) bool { return slices.Contains(x.Replaces, m.Name) }) {
 			s.Required = append(s.Required, m.Name)
 		}
 	}
