@@ -168,8 +168,8 @@ func (l *Lane) addMembers(add additions, rows []row, named []subject) {
 			s.addMoney(r)
 		}
 		if add&addForecast != 0 {
-			r.set("p", mustEncode(s.p))
-			r.set("p_percent", mustEncode(fmt.Sprintf("%d.%02d", s.p/100, s.p%100)))
+			r.set("p", numberValue(uint64(s.p)))
+			r.set("p_percent", textValue(fmt.Sprintf("%d.%02d", s.p/100, s.p%100)))
 		}
 	}
 }
@@ -229,16 +229,16 @@ func (s *subject) addRound(r *row, add additions, round *core.Round) {
 	}
 	series, ok := core.SeriesOf(s.category)
 	if ok {
-		r.set("series", mustEncode(tools.SeriesName(series)))
+		r.set("series", textValue(tools.SeriesName(series)))
 	}
 	if s.number != 0 {
-		r.set("round_number", mustEncode(schemas.U64(s.number)))
+		r.set("round_number", digitsValue(s.number))
 	}
 	if round != nil && add&addStrike != 0 {
-		r.set("strike_decimal", mustEncode(schemas.Decimal(round.Strike)))
+		r.set("strike_decimal", textValue(schemas.Decimal(round.Strike).String()))
 	}
 	if ok && add&addAsset != 0 {
-		r.set("asset", mustEncode(series.Feed.String()))
+		r.set("asset", textValue(series.Feed.String()))
 	}
 }
 
@@ -249,7 +249,7 @@ func (s *subject) addMoney(r *row) {
 	price := func(fill *row) {
 		p := ownPrice(s.outcome, fill.number("tick_yes"))
 		sum, qty = sum+p*fill.number("qty"), qty+fill.number("qty")
-		fill.set("price", mustEncode(p))
+		fill.set("price", numberValue(p))
 	}
 	fills := r.value("fills")
 	if fills == nil {
@@ -267,12 +267,12 @@ func (s *subject) addMoney(r *row) {
 		r.set("fills", append(list, ']'))
 	}
 	if fee := r.number("fee"); s.side == core.Buy.String() {
-		r.set("cost", mustEncode(schemas.U64(sum+fee)))
+		r.set("cost", digitsValue(sum+fee))
 	} else {
-		r.set("proceeds", mustEncode(schemas.U64(sum-min(sum, fee))))
+		r.set("proceeds", digitsValue(sum-min(sum, fee)))
 	}
 	if fills != nil && qty > 0 {
-		r.set("avg_price", mustEncode(sum/qty))
+		r.set("avg_price", numberValue(sum/qty))
 	}
 }
 

@@ -15,34 +15,54 @@ type rowMember struct {
 	value jsontext.Value
 }
 
-// parseRow parses an object that the venue encoded.
-func parseRow(v jsontext.Value) (r row) {
-	dec := jsontext.NewDecoder(bytes.NewReader(v))
-	mustRead(dec.ReadToken())
-	for dec.PeekKind() != '}' {
-		name := mustRead(dec.ReadToken()).String()
-		r = append(r, rowMember{name, mustRead(dec.ReadValue()).Clone()})
+// parseRow parses an object that the venue encoded. The values share its memory.
+func parseRow(v jsontext.Value) row {
+	members := elements(v)
+	r := make(row, len(members), len(members)+maxAdded)
+	for i, m := range members {
+		name, value, _ := bytes.Cut(m, []byte(`":`)) // a name of the venue has no quotation mark
+		r[i] = rowMember{string(name[1:]), value}
 	}
 	return r
 }
 
-// arrayItems returns the values of an array that the venue encoded.
-func arrayItems(v jsontext.Value) (items []jsontext.Value) {
-	dec := jsontext.NewDecoder(bytes.NewReader(v))
-	mustRead(dec.ReadToken())
-	for dec.PeekKind() != ']' {
-		items = append(items, mustRead(dec.ReadValue()).Clone())
+// maxAdded is about the most members that a tool adds to a row.
+const maxAdded = 6
+
+// arrayItems returns the values of an array that the venue encoded. They share its memory.
+func arrayItems(v jsontext.Value) []jsontext.Value { return elements(v) }
+
+// elements splits an object or an array at its commas. The venue's own JSON is valid and has no white space, so
+// that a scan is enough; a decoder took three quarters of the time that completing an answer takes.
+func elements(v jsontext.Value) (list []jsontext.Value) {
+	depth, start, quoted := 0, 1, false
+	for i := 1; i < len(v); i++ {
+		switch c := v[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+		case (c == ',' || c == '}' || c == ']') && depth == 0:
+			if i > start {
+				list = append(list, v[start:i:i])
+			}
+			start = i + 1
+		case c == '}', c == ']':
+			depth--
+		}
 	}
-	return items
+	return list
 }
 
-// mustRead returns what a decoder read. The venue's own JSON always parses.
-func mustRead[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+// textValue, numberValue and digitsValue return JSON values; text needs no escapes.
+func textValue(text string) jsontext.Value { return jsontext.Value(`"` + text + `"`) }
+
+func numberValue(n uint64) jsontext.Value { return strconv.AppendUint(nil, n, 10) }
+
+func digitsValue(n uint64) jsontext.Value { return textValue(strconv.FormatUint(n, 10)) }
 
 // value returns a member, nil if it is absent.
 func (r row) value(name string) jsontext.Value {
@@ -90,7 +110,7 @@ func (r row) withoutDefaults() (out row) {
 }
 
 func (r row) encode() jsontext.Value {
-	out := jsontext.Value{'{'}
+	out := append(make(jsontext.Value, 0, 1024), '{')
 	for i, m := range r {
 		if i > 0 {
 			out = append(out, ',')
