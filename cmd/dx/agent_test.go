@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -97,6 +98,7 @@ func TestAgent(t *testing.T) {
 func TestAgentKeyIsPrivate(t *testing.T) {
 	p := plainVenue.of(t)
 	p.devFile()
+	name := "private-" + strings.ToLower(rand.Text()[:8]) // the venue is shared, and a name is used once
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	devFile := filepath.Join(t.TempDir(), "dev.json") // its folder gets the profiles
@@ -108,9 +110,9 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("DX_DEV_FILE", devFile)
-	profile := filepath.Join(filepath.Dir(devFile), "agents", "private.json")
+	profile := filepath.Join(filepath.Dir(devFile), "agents", name+".json")
 	path := dxPath(t) // a host cannot start the test binary by its own name
-	create := exec.Command(path, "agent", "create", "private", "--fund", "1", "--json", "--install", "claude-code")
+	create := exec.Command(path, "agent", "create", name, "--fund", "1", "--json", "--install", "claude-code")
 	var stdout, stderr strings.Builder
 	create.Stdout, create.Stderr = &stdout, &stderr
 	err = create.Run()
@@ -127,7 +129,7 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := schemas.Profile{API: p.dev.API, WS: p.dev.WS, MCP: p.dev.MCP, Name: "private", UserID: made.UserID, APIKey: made.APIKey, Secret: got.Secret, Scopes: []string{"read", "trade"}}
+	want := schemas.Profile{API: p.dev.API, WS: p.dev.WS, MCP: p.dev.MCP, Name: name, UserID: made.UserID, APIKey: made.APIKey, Secret: got.Secret, Scopes: []string{"read", "trade"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the profile is %+v, want %+v", got, want)
 	}
@@ -138,9 +140,9 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	if strings.Contains(out+errs+string(config), got.Secret) {
 		t.Errorf("the secret is in\n%s%s%s", out, errs, config)
 	}
-	expectCommand(t, 1, profile+" exists", "agent", "key", "private")
+	expectCommand(t, 1, profile+" exists", "agent", "key", name)
 	with(t, p.account("trader").AccountToken, "DELETE", fmt.Sprintf("%s/agents/%d/keys/%s", p.dev.Portal, made.UserID, made.APIKey), "", nil)
-	expectCommand(t, 0, "Its key is in "+profile, "agent", "key", "private", "--scopes", "read")
+	expectCommand(t, 0, "Its key is in "+profile, "agent", "key", name, "--scopes", "read")
 	if again, err := cli.ReadProfile(profile); err != nil || again.APIKey == got.APIKey || fmt.Sprint(again.Scopes) != "[read]" {
 		t.Errorf("the profile after its key was revoked: %+v, %v, want a new key with scope read", again, err)
 	}
@@ -148,8 +150,8 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	t.Setenv("DX_DEV_FILE", filepath.Join(t.TempDir(), "dev.json"))
 	t.Setenv("DX_PORTAL_URL", p.dev.Portal)
 	t.Setenv("DX_ACCOUNT_TOKEN", p.account("trader").AccountToken)
-	if code, out, errs := runCommand("agent", "close", "private"); code != 0 || out != "private is closed.\n" {
-		t.Errorf("dx agent close: exit %d %s%s, want 0 and private is closed", code, out, errs)
+	if code, out, errs := runCommand("agent", "close", name); code != 0 || out != name+" is closed.\n" {
+		t.Errorf("dx agent close: exit %d %s%s, want 0 and %s is closed", code, out, errs, name)
 	}
 	t.Setenv("DX_ACCOUNT_TOKEN", "wrong")
 	expectCommand(t, 1, "unauthorized (401)", "agent", "list")

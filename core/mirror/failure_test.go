@@ -478,14 +478,15 @@ func TestRights(t *testing.T) {
 	t.Parallel()
 	dsn := newPostgres(t)
 	name := filepath.Base(strings.Split(dsn, "?")[0])
-	sqlOn(t, name, "CREATE ROLE weak LOGIN")
+	role := "weak_" + name // roles belong to the whole server
+	sqlOn(t, name, "CREATE ROLE "+role+" LOGIN")
 	v := newVenueLog(t, 14)
-	m := v.start(v.options(server.DSN("weak", name)))
+	m := v.start(v.options(server.DSN(role, name)))
 	waitUntil(t, func() bool { return m.LastError() != nil })
-	if err := m.LastError(); !strings.Contains(err.Error(), "the role weak lacks a right") {
+	if err := m.LastError(); !strings.Contains(err.Error(), "the role "+role+" lacks a right") {
 		t.Error(err)
 	}
-	sqlOn(t, name, "GRANT CREATE ON DATABASE "+name+" TO weak")
+	sqlOn(t, name, "GRANT CREATE ON DATABASE "+name+" TO "+role)
 	v.waitFor(m)
 	v.check(m)
 }
