@@ -23,6 +23,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
+	"duplex/arena/stats"
 	"duplex/client"
 	"duplex/core"
 	"duplex/internal/timeouts"
@@ -299,9 +300,24 @@ func TestBadSeats(t *testing.T) {
 	t.Parallel() // it waits for a stall
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Seats = c.Seats[:2] }, withAgent("crash"), withAgent("stall"), withAgent("rest"), withAgent("flood"), func(c *Config) { c.Seeds, c.Stall, c.Rounds = "3", "5s", 1 })
-	r := mustRun(t, c, Options{Dir: dir})
-	if s := r.Seats[2]; s.ExitStatus == nil || *s.ExitStatus != 7 {
-		t.Errorf("crash: %+v", s)
+	r, err := Run(t.Context(), c, Options{Dir: dir})
+	if !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), `seat "crash" ended seed 3 with exit status 7`) {
+		t.Fatalf("the run ends with %v, want an error that names seat, seed and status", err)
+	}
+	if s := r.Seats[2]; s.ExitStatus == nil || *s.ExitStatus != 7 || s.FailedSeeds != 1 || s.Verdict != stats.Failed || s.P != nil {
+		t.Errorf("crash: %+v, want the verdict failed, and no test", s)
+	}
+	for _, p := range r.Paired {
+		if p.Seat == "crash" || p.Other == "crash" {
+			t.Errorf("a seat that failed is compared: %+v", p)
+		}
+	}
+	list, err := Rank([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := list.Rows[len(list.Rows)-1]; last.Seat != "crash" || last.Rank != nil || last.Next != nil || list.Rows[len(list.Rows)-2].Next != nil {
+		t.Errorf("the last row of the ranking is %+v, want crash without a rank", last)
 	}
 	if s := r.Seats[3]; s.Stalls == 0 || s.Calls.Mean != 0 {
 		t.Errorf("stall: %+v", s)

@@ -53,7 +53,9 @@ type seatFigures struct {
 	Stalls     int
 	ExitStatus *int
 
-	scores scores
+	Forecasts []forecastOf // those that count, in the order in which their rounds ended
+	Swing     float64      // the largest number of contracts held in one market, YES less NO: a round moves so many dollars
+	Between   []between    // what it won from other seats, by their number
 
 	peak, at, beforeRound core.Pips
 }
@@ -72,6 +74,7 @@ type replayBundle struct {
 	second int64 // the next to sample, ns; 0: the seats have no money yet
 	rows   []byte
 	marks  map[uint64]roundForecasts
+	open   map[uint64][]seatFill // fills between seats of rounds that are not final, by number of the round
 }
 
 // analyze replays the journal of a bundle and reads its trajectories. each and sampled may be nil.
@@ -88,7 +91,7 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 		f.Seats = append(f.Seats, &seatFigures{Name: s.Name, Kind: s.kind(), Number: e.Number, Stalls: e.Stalls, ExitStatus: e.ExitStatus, Rejections: map[string]int{}, Fund: inDollars(s.fund)})
 	}
 	accounts := accountCheck{accountCommands(m.Settings, numbers)}
-	b := &replayBundle{r: replica.New(view.DefaultRetentionCaps()), f: f, series: m.Settings.series.Category, start: m.Settings.start, marks: map[uint64]roundForecasts{}}
+	b := &replayBundle{r: replica.New(view.DefaultRetentionCaps()), f: f, series: m.Settings.series.Category, start: m.Settings.start, marks: map[uint64]roundForecasts{}, open: map[uint64][]seatFill{}}
 	h := sha256.New()
 	for at, err := range journal.Check(filepath.Join(dir, "journal"), journal.Position{}, 1) {
 		if err != nil {
@@ -218,6 +221,7 @@ func (b *replayBundle) fold(a *replica.Applied) {
 	for _, e := range a.Events {
 		switch e := e.(type) {
 		case *core.Filled:
+			b.foldFill(e)
 			if s := b.seatOf(e.TakerUser); s != nil {
 				s.Fills++
 				s.Fees += inDollars(e.TakerFee)
@@ -234,6 +238,7 @@ func (b *replayBundle) fold(a *replica.Applied) {
 				continue
 			}
 			b.endForecasts(&e.Round)
+			b.endFills(&e.Round)
 			if e.Round.Category != b.series {
 				continue
 			}
@@ -248,6 +253,7 @@ func (b *replayBundle) fold(a *replica.Applied) {
 
 // end computes what the state at the end shows.
 func (b *replayBundle) end() {
+	b.endOpenFills()
 	for _, s := range b.f.Seats {
 		if s.user == 0 {
 			continue

@@ -7,6 +7,7 @@ import (
 func testConfig(t *testing.T, change ...func(*Config)) *Config {
 	t.Helper()
 	c := NewConfig()
+	c.Solo = false // one venue a seed is quicker
 	c.Name, c.Rounds, c.Seeds, c.Seats = "test", 3, "1..2", []Seat{
 		{Name: "hold", Kind: "hold"}, {Name: "random", Kind: "random"}, {Name: "mid", Kind: "mid"}, {Name: "fair", Kind: "fair"}, {Name: "maker", Kind: "maker"},
 	}

@@ -26,14 +26,14 @@ type Config struct {
 	Name   string  `toml:"name" json:"name"`
 	Series string  `toml:"series" json:"series"`       // whose rounds are counted and quoted; default btc-60s
 	Rounds int     `toml:"rounds" json:"rounds"`       // final rounds that end a seed; default 20
-	Seeds  string  `toml:"seeds" json:"seeds"`         // such as "1..5" or "1,7"; default "1..5"
+	Seeds  string  `toml:"seeds" json:"seeds"`         // such as "1..5" or "1,7"; default "1..30"
 	Start  string  `toml:"start" json:"start"`         // venue time at the begin; default 2026-01-05T00:00:00Z
 	Pace   string  `toml:"pace" json:"pace"`           // "step" or a factor of real time; default step
 	Think  float64 `toml:"think" json:"think"`         // venue time that passes for each second that a seat thinks
 	Stall  string  `toml:"stall" json:"stall"`         // time without a call after which a seat loses its turn; default 60s
 	Noise  float64 `toml:"noise" json:"noise"`         // orders of noise traders a second, at most 5; default 0.5
 	Tape   string  `toml:"tape" json:"tape,omitempty"` // file of recorded prices instead of a simulated index
-	Solo   bool    `toml:"solo" json:"solo,omitempty"` // each seat has a venue of its own
+	Solo   bool    `toml:"solo" json:"solo,omitempty"` // each seat has a venue of its own; default true
 
 	// Anonymous hides the name of the asset, the level of its price and the date.
 	Anonymous bool `toml:"anonymous" json:"anonymous,omitempty"`
@@ -80,7 +80,7 @@ func badConfig(format string, args ...any) error { return &ConfigError{fmt.Error
 // NewConfig returns a config with the defaults of an arena.toml, in which a 0 is a 0. Complete must be called
 // on the result.
 func NewConfig() *Config {
-	return &Config{Rounds: 20, Noise: 0.5}
+	return &Config{Rounds: 20, Noise: 0.5, Solo: true}
 }
 
 // ReadConfig reads an arena.toml. Complete must be called on the result.
@@ -109,7 +109,7 @@ var seatName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 func (c *Config) Complete() (err error) {
 	c.Name = cmp.Or(c.Name, "arena")
 	c.Series = cmp.Or(c.Series, "btc-60s")
-	c.Seeds = cmp.Or(c.Seeds, "1..5")
+	c.Seeds = cmp.Or(c.Seeds, "1..30")
 	if c.Anonymous {
 		if c.Start != "" && c.Start != anonymousDate {
 			return badConfig("start %q: an anonymous run hides the date, and has no start", c.Start)

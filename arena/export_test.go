@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/arena/stats"
 	"duplex/core"
 	"duplex/core/export"
 	"duplex/core/journal"
@@ -148,12 +149,24 @@ func TestRank(t *testing.T) {
 		mustRun(t, c, Options{Dir: dir})
 		return dir
 	}
+	var bad *ConfigError
 	fair, hold := run("fair", 2), run("hold", 2)
 	list, err := Rank([]string{hold, fair})
-	if err != nil || len(list) != 2 || list[0].Profit.Mean < list[1].Profit.Mean {
-		t.Errorf("the ranking is %+v, %v, want two runs, the better first", list, err)
+	if err != nil || len(list.Rows) != 2 || list.Rows[0].ProfitOwn.Mean < list.Rows[1].ProfitOwn.Mean || *list.Rows[0].Rank != 1 || list.Rows[0].Next == nil || list.Rows[1].Next != nil {
+		t.Fatalf("the ranking is %+v, %v, want two runs, the better first, compared", list, err)
 	}
-	var bad *ConfigError
+	if n := list.Rows[0].Next; !n.Pairwise || n.Profit.Mean != stats.Round(list.Rows[0].ProfitOwn.Mean-list.Rows[1].ProfitOwn.Mean) || n.P == nil {
+		t.Errorf("fair and hold compared: %+v, want the difference of their profits", n)
+	}
+	link, copied := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "copy")
+	if err := errors.Join(os.Symlink(fair, link), os.CopyFS(copied, os.DirFS(fair))); err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []string{fair, link, copied} {
+		if _, err := Rank([]string{fair, again}); !errors.As(err, &bad) || !strings.Contains(err.Error(), "once more") {
+			t.Errorf("%s beside %s: %v, want an error that it is the same run", again, fair, err)
+		}
+	}
 	if _, err := Rank([]string{fair, run("hold", 3)}); !errors.As(err, &bad) {
 		t.Errorf("runs of two setups: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/arena/stats"
 	"duplex/core/export"
 )
 
@@ -34,13 +35,14 @@ func TestForecastsAreScored(t *testing.T) {
 		scored[s.Name] = s
 		for what, scored := range map[string]bool{
 			"an interval of the Brier score": s.Brier.Low != nil, "a log loss": s.LogLoss != nil, "an ECE": s.ECE != nil,
+			"a calibration of all forecasts": s.Calibration != nil && s.Calibration.ECE == s.ECE.Mean && s.Calibration.N > 0, "a skill": s.Skill != nil && s.Skill.Low != nil,
 			"a Brier score of the market": s.Market.Brier != nil, "a Brier score of the base rate": s.Base.Brier != nil,
 		} {
 			if !scored {
 				t.Fatalf("seat %s has not %s: %+v", s.Name, what, s)
 			}
 		}
-		if s.Base.Brier.Mean != 0.25 || s.Base.LogLoss.Mean != round6(math.Ln2) {
+		if s.Base.Brier.Mean != 0.25 || s.Base.LogLoss.Mean != stats.Round(math.Ln2) {
 			t.Errorf("seat %s: the base rate has Brier score %v and log loss %v, want those of a coin", s.Name, s.Base.Brier.Mean, s.Base.LogLoss.Mean)
 		}
 	}
@@ -50,6 +52,9 @@ func TestForecastsAreScored(t *testing.T) {
 	}
 	if mid.Brier.Mean != mid.Market.Brier.Mean || mid.LogLoss.Mean != mid.Market.LogLoss.Mean || mid.ECE.Mean != mid.Market.ECE.Mean {
 		t.Errorf("mid has %+v, the market %+v", *mid.Brier, *mid.Market.Brier)
+	}
+	if mid.Skill.Mean != 0 || mid.Skill.P != nil || fair.Skill.P == nil {
+		t.Errorf("mid is better than the market by %+v, want exactly 0; fair by %+v", mid.Skill, fair.Skill)
 	}
 	if fair.Brier.Mean >= fair.Base.Brier.Mean {
 		t.Errorf("fair has %v, no better than the base rate", fair.Brier.Mean)

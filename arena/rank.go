@@ -4,45 +4,112 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
+
+	"duplex/arena/stats"
 )
+
+// Ranking are the seats of runs of one setup, by falling mean of their own profit. Seats that failed come last and
+// have no rank.
+type Ranking struct {
+	Rows []Ranked `json:"rows"`
+}
 
 // Ranked is a seat of one of several runs.
 type Ranked struct {
-	Run string
-	SeatReport
+	Rank        *int         `json:"rank"` // from 1; null for a seat that failed
+	Run         string       `json:"run"`
+	Seat        string       `json:"seat"`
+	Kind        string       `json:"kind"`
+	ProfitOwn   stats.Figure `json:"profit_own"`
+	Verdict     string       `json:"verdict"`
+	FailedSeeds int          `json:"failed_seeds"`
+	Next        *Next        `json:"next"` // compared with the row below; null at the last
+
+	report *SeatReport
+	result stats.Result
 }
 
-// Rank returns the seats of runs of one setup by falling mean profit. It verifies each run. Runs of
-// different setups, and those that are not complete, are an error.
-func Rank(dirs []string) (list []Ranked, err error) {
-	setup := ""
-	for _, dir := range dirs {
+// Next compares a row with the one below.
+type Next struct {
+	stats.Paired
+	Pairwise bool `json:"paired"` // seed by seed
+}
+
+// Rank ranks the seats of runs of one setup. It verifies each run. Runs of different setups, those that are not
+// complete, and a run that is named twice, also as a copy, are an error.
+//
+// The corrected p of a comparison is corrected for every two seats of the ranking, and not for the neighbours
+// alone: which seats are neighbours is known only after the profits are.
+func Rank(dirs []string) (*Ranking, error) {
+	out := &Ranking{}
+	var reports []*Report
+	for i, dir := range dirs {
 		r, err := verified(dir, nil)
 		if err != nil {
 			return nil, err
 		}
-		setup = cmp.Or(setup, r.SetupHash)
-		if r.SetupHash != setup {
-			return nil, badConfig("%s is of another setup than %s: only runs with the same setup_hash can be compared", dir, dirs[0])
+		for k, other := range reports {
+			if r.SetupHash != other.SetupHash {
+				return nil, badConfig("%s is of another setup than %s: only runs with the same setup_hash can be compared", dir, dirs[k])
+			}
+			if sameFolder(dir, dirs[k]) || slices.Equal(r.hashes, other.hashes) {
+				return nil, badConfig("%s is the run %s once more: every seed has the same commands", dirs[i], dirs[k])
+			}
 		}
-		for i := range r.Seats {
-			list = append(list, Ranked{filepath.Base(dir), r.Seats[i]})
+		reports = append(reports, r)
+		for k := range r.Seats {
+			s := &r.Seats[k]
+			out.Rows = append(out.Rows, Ranked{Run: filepath.Base(dir), Seat: s.Name, Kind: s.Kind, ProfitOwn: s.ProfitOwn, Verdict: s.Verdict, FailedSeeds: s.FailedSeeds, report: s, result: r.results[k]})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Profit.Mean, a.Profit.Mean) })
-	return list, nil
+	slices.SortStableFunc(out.Rows, func(a, b Ranked) int {
+		return cmp.Or(cmp.Compare(len(a.result.Out), len(b.result.Out)), cmp.Compare(b.ProfitOwn.Mean, a.ProfitOwn.Mean))
+	})
+	out.compare()
+	return out, nil
 }
 
-// RankTable writes a ranking for a terminal.
-func RankTable(out io.Writer, list []Ranked) error {
+func sameFolder(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// compare sets the ranks, and compares each row with the one below.
+func (r *Ranking) compare() {
+	var seats []stats.Result
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.result.Out == "" {
+			rank := i + 1
+			row.Rank = &rank
+			seats = append(seats, row.result)
+		}
+	}
+	pairs := stats.Pair(seats)
+	for i, at := 0, 0; i+1 < len(seats); i++ {
+		r.Rows[i].Next = &Next{pairs[at], true}
+		at += len(seats) - 1 - i // the pairs of a seat begin with the next one
+	}
+}
+
+// Table writes a ranking for a terminal.
+func (r *Ranking) Table(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "\trun\tseat\tkind\tprofit\t95 % interval\tdrawdown\tBrier\t  verdict\n")
-	for i := range list {
-		s := &list[i]
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", i+1, s.Run, s.Name, s.Kind, money(s.Profit.Mean), interval(s.Profit), money(s.MaxDrawdown.Mean), scoreText(s.Brier), s.Verdict)
+	fmt.Fprint(w, "\trun\tseat\tkind\tprofit\t95 % interval\tabove the next by\t95 % interval\tp, corrected\tdrawdown\tBrier\t  verdict\n")
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		rank, above, width, p := "–", "", "", ""
+		if x.Rank != nil {
+			rank = fmt.Sprint(*x.Rank)
+		}
+		if x.Next != nil {
+			above, width, p = money(x.Next.Profit.Mean), interval(x.Next.Profit), chance(x.Next.Corrected)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", rank, x.Run, x.Seat, x.Kind, money(x.ProfitOwn.Mean), interval(x.ProfitOwn), above, width, p, money(x.report.MaxDrawdown.Mean), scoreText(x.report.Brier), x.report.VerdictText())
 	}
 	return w.Flush()
 }

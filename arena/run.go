@@ -52,7 +52,8 @@ func hostPort(base string) string {
 }
 
 // Run runs every seed of the config that is not complete, and writes the report. A run that was
-// stopped continues with the seeds that are not complete; an incomplete seed starts anew.
+// stopped continues with the seeds that are not complete; an incomplete seed starts anew. If a seat failed, it
+// returns the report with the error of its Failed.
 func Run(ctx context.Context, c *Config, o Options) (*Report, error) {
 	o.Jobs = max(1, o.Jobs)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
@@ -75,7 +76,7 @@ func Run(ctx context.Context, c *Config, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Write(o.Dir)
+	return r, cmp.Or(r.Write(o.Dir), r.Failed())
 }
 
 // missingSeeds returns the seeds that are to be run. Complete seeds of another setup are an error, and so is

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/arena/stats"
 	"duplex/core"
 	"duplex/core/export"
 	"duplex/core/replica"
@@ -21,7 +22,7 @@ import (
 func TestPartOfARun(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
 	mustRun(t, testConfig(t, func(c *Config) { c.Rounds, c.Seeds, c.Seats = 1, "1..3", c.Seats[2:4] }), Options{Dir: whole, Jobs: 2})
-	if list, err := Rank([]string{whole}); err != nil || len(list) != 2 {
+	if list, err := Rank([]string{whole}); err != nil || len(list.Rows) != 2 {
 		t.Fatal(list, err)
 	}
 	for name, x := range map[string]struct {
@@ -65,7 +66,7 @@ func TestPartOfARun(t *testing.T) {
 			}
 		}
 	}
-	if err := edit(filepath.Join(whole, reportName), `"verdict": "no evidence of skill"`, `"verdict": "profit"`); err != nil {
+	if err := edit(filepath.Join(whole, reportName), `"verdict": "too few seeds"`, `"verdict": "profit"`); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Rank([]string{whole}); err == nil || !strings.Contains(err.Error(), "verdict") {
@@ -119,16 +120,18 @@ func TestForeignRun(t *testing.T) {
 		}
 	}
 	const markup, escaped = `<b title="x">`, "&lt;b title="
-	for _, text := range []*string{&r.SetupHash, &r.name, &r.Seats[0].Name, &r.Seats[0].Kind, &r.Seats[0].Verdict} {
+	for _, text := range []*string{&r.SetupHash, &r.name, &r.About.Series, &r.About.Start, &r.About.Pace, &r.Seats[0].Name, &r.Seats[0].Kind, &r.Seats[0].Verdict} {
 		*text = markup
 	}
 	r.Seats[0].Rejections = map[string]int{markup: 1}
-	r.Paired = []Paired{{Seat: markup, Baseline: markup, Profit: r.Seats[0].Profit}}
+	r.Paired = []stats.Paired{{Seat: markup, Other: markup, Profit: r.Seats[0].Profit}}
+	r.Between = []Between{{Seat: markup, Other: markup}}
+	r.About.Commands = map[string]string{markup: markup}
 	page, err := r.page(r.name)
 	if err != nil || bytes.Contains(page, []byte("<b ")) {
 		t.Errorf("%v, the page has markup of its texts:\n%s", err, page)
 	}
-	if n := bytes.Count(page, []byte(escaped)); n != 12 { // also the start of a name in the chart
+	if n := bytes.Count(page, []byte(escaped)); n != 20 { // also the start of a name in the chart
 		t.Errorf("%d escaped texts", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 
 	"duplex/arena"
+	"duplex/arena/stats"
 	"duplex/cmd/dx/cli"
 	"duplex/core/export"
 	"duplex/internal/atomicfile"
@@ -23,6 +25,7 @@ type arenaCmd struct {
 	Report  arenaReportCmd  `cmd:"" help:"Write the report of a run again."`
 	Certify arenaCertifyCmd `cmd:"" help:"Run agents once with each fault of the standard set, and check how they handle it."`
 	Rank    arenaRankCmd    `cmd:"" help:"Rank the seats of runs with the same setup."`
+	Stats   arenaStatsCmd   `cmd:"" help:"Apply the tests and verdicts of a run to results from anywhere."`
 	Export  arenaExportCmd  `cmd:"" help:"Write the market, orders, fills and equity of a run to CSV or Parquet files."`
 	Serve   arenaServeCmd   `cmd:"" help:"Open one venue in virtual time for use by hand, or for a training environment."`
 }
@@ -38,7 +41,7 @@ type arenaSettings struct {
 	Stall  string   `help:"Time without a call after which a seat loses its turn." placeholder:"DURATION"`
 	Noise  *float64 `help:"Orders of noise traders a second, from 0 to 5." placeholder:"RATE"`
 	Tape   string   `help:"File of dx feeds record, instead of a simulated index." type:"path" placeholder:"FILE"`
-	Solo   *bool    `help:"Give each seat a venue of its own." negatable:""`
+	Solo   *bool    `help:"Give each seat a venue of its own: the default, so that no seat changes what another one finds." negatable:""`
 
 	Anonymous *bool `help:"Hide the asset and the date from the seats." negatable:""`
 }
@@ -102,11 +105,12 @@ func (r *arenaRunCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) 
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped; the same command continues with the seeds that are not complete")
 	}
-	if err != nil {
+	failed := err
+	if err != nil && !errors.Is(err, arena.ErrFailed) {
 		return err
 	}
-	if err := report.Table(out); err != nil {
-		return err
+	if err := report.Table(out); err != nil || failed != nil {
+		return cmp.Or(err, failed)
 	}
 	at := cli.RelativePath(dir)
 	_, err = fmt.Fprintf(out, `
@@ -143,6 +147,7 @@ func (r *arenaReportCmd) Run(out io.Writer) error {
 // arenaRankCmd is `dx arena rank`.
 type arenaRankCmd struct {
 	Dirs []string `arg:"" type:"existingdir" help:"Folders of runs." name:"dir"`
+	JSON bool     `name:"json" help:"Print JSON."`
 }
 
 func (r *arenaRankCmd) Run(out io.Writer) error {
@@ -150,7 +155,42 @@ func (r *arenaRankCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return arena.RankTable(out, list)
+	if r.JSON {
+		return json.NewEncoder(out).Encode(list)
+	}
+	return list.Table(out)
+}
+
+// arenaStatsCmd is `dx arena stats`.
+type arenaStatsCmd struct {
+	File string `arg:"" type:"existingfile" help:"CSV file of results from anywhere."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+func (s *arenaStatsCmd) Help() string {
+	return `Applies the tests and verdicts of dx arena run to results from anywhere: a line for each seed and seat.
+
+Columns: seed, seat and profit; or seed, seat, p and outcome (p and market from 0 to 1, outcome 0 or 1). Optional: run (seats of a run are tested together), swing (the most that one bet could lose) and market.
+
+Examples:
+  dx arena stats results.csv
+  dx arena stats results.csv --json`
+}
+
+func (s *arenaStatsCmd) Run(out io.Writer) error {
+	f, err := os.Open(s.File)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	runs, err := stats.ReadCSV(f)
+	if err != nil {
+		return &arena.ConfigError{Err: fmt.Errorf("%s: %w", s.File, err)}
+	}
+	if s.JSON {
+		return json.NewEncoder(out).Encode(runs)
+	}
+	return arena.StatsTable(out, runs)
 }
 
 // arenaExportCmd is `dx arena export`.

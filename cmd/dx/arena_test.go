@@ -63,7 +63,7 @@ func TestArenaServe(t *testing.T) {
 func TestVerifyArena(t *testing.T) {
 	dir := t.TempDir()
 	c := arena.NewConfig()
-	c.Rounds, c.Seeds, c.Seats = 1, "1", []arena.Seat{{Name: "random", Kind: "random"}}
+	c.Solo, c.Rounds, c.Seeds, c.Seats = false, 1, "1", []arena.Seat{{Name: "random", Kind: "random"}}
 	if err := c.Complete(); err != nil {
 		t.Fatal(err)
 	}
