@@ -241,7 +241,7 @@ func TestClosedConnectionIsNoRejection(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var run *seedRun
-	mustRun(t, testConfig(t, withAgent("impatient"), func(c *Config) { c.Seeds = "7" }), Options{Dir: dir, Ready: func(s *seedRun) { run = s }, Progress: func(rounds, _ int) {
+	mustFail(t, testConfig(t, withAgent("impatient"), func(c *Config) { c.Seeds = "7" }), Options{Dir: dir, Ready: func(s *seedRun) { run = s }, Progress: func(rounds, _ int) {
 		if rounds > 1 {
 			return
 		}

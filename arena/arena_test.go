@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"errors"
 	"testing"
 )
 
@@ -26,6 +27,16 @@ func mustRun(t *testing.T, c *Config, o Options) *Report {
 	r, err := Run(t.Context(), c, o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return r
+}
+
+// mustFail runs an arena in which an agent must fail.
+func mustFail(t *testing.T, c *Config, o Options) *Report {
+	t.Helper()
+	r, err := Run(t.Context(), c, o)
+	if !errors.Is(err, ErrFailed) {
+		t.Fatalf("the run ends with %v, want a seat that failed", err)
 	}
 	return r
 }

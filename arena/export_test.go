@@ -31,7 +31,7 @@ func TestExport(t *testing.T) {
 		dir, out := t.TempDir(), t.TempDir()
 		c := testConfig(t, withAgent("rest"), withAgent("leak"), func(c *Config) { c.Seeds, c.Rounds, c.Solo = "4", 1, false })
 		var secrets [][]byte
-		mustRun(t, c, Options{Dir: dir, Ready: func(s *seedRun) {
+		mustFail(t, c, Options{Dir: dir, Ready: func(s *seedRun) {
 			for _, x := range s.seats {
 				secrets = append(secrets, x.secret, []byte(hex.EncodeToString(x.secret)), []byte(s.venue.OperatorToken()), s.options.MasterKey)
 			}
