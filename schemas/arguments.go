@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,15 @@ func (a *OrderArguments) Check() *Fault {
 		o.ExpiryTs = Ptr(U64(1))
 	}
 	return o.Check()
+}
+
+// checkArguments applies the rules that an order of a tool has in addition. A tick in cents is no legal price;
+// worst_tick has no grid, and one in cents would be no bound.
+func (o *PlaceOrder) checkArguments() *Fault {
+	if t := o.WorstTick; t != nil && *t < 100 {
+		return schemaViolation("worst_tick", fmt.Sprintf("%d is not cents: %[1]d cents is %[1]d00", int64(*t)))
+	}
+	return nil
 }
 
 // Dollars is an amount of a tool's arguments, in pips: a JSON number or a string over 0 with at most two

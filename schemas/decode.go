@@ -107,6 +107,9 @@ func (f *faultSet) first() *Fault { return HigherRanked(f.unknown, HigherRanked(
 // checker is a request, or a part of one, with rules that involve several fields.
 type checker interface{ Check() *Fault }
 
+// argumentsChecker is a part of a request with rules for tools alone.
+type argumentsChecker interface{ checkArguments() *Fault }
+
 // rejectCarrier is a request that carries a reject to the core.
 type rejectCarrier interface{ setReject(r core.Reject) }
 
@@ -141,7 +144,7 @@ func decodeObject(v jsontext.Value, p *requestType, target reflect.Value, from l
 		out.add(p.unknown(unknown, unknownValue, seen, from, at))
 	}
 	out.merge(p.missingFields(seen, from, at))
-	out.merge(runChecks(target, at, out))
+	out.merge(runChecks(target, at, from, out))
 	return out
 }
 
@@ -183,13 +186,20 @@ func (p *requestType) missingFields(seen []bool, from location, at string) (out 
 	return out
 }
 
-// runChecks runs the rules that involve several fields, if so has no schema_violation.
-func runChecks(target reflect.Value, at string, so faultSet) (out faultSet) {
-	c, ok := target.Addr().Interface().(checker)
-	if !ok || so.schema != nil {
+// runChecks runs the rules that involve several fields, and those for tools alone, if so has no schema_violation.
+func runChecks(target reflect.Value, at string, from location, so faultSet) (out faultSet) {
+	if so.schema != nil {
 		return out
 	}
-	if f := c.Check(); f != nil {
+	var f *Fault
+	x := target.Addr().Interface()
+	if a, ok := x.(argumentsChecker); ok && from == inArguments {
+		f = a.checkArguments()
+	}
+	if c, ok := x.(checker); ok && f == nil {
+		f = c.Check()
+	}
+	if f != nil {
 		f.Field = joinPath(at, f.Field)
 		out.add(f)
 	}

@@ -133,7 +133,8 @@ func (o *PlaceOrder) validFast(tool bool) bool {
 		(o.Type == "" || o.Type == "limit" || o.Type == "market") &&
 		(o.TIF == "" || o.TIF == "gtc" || o.TIF == "gtt" || o.TIF == "ioc" || o.TIF == "fok") &&
 		validTick(o.Tick) && validTick(o.WorstTick) &&
-		o.GroupID >= 0 && o.GroupID <= U32Max && o.Generation >= 0 && o.Generation <= U32Max && o.Check() == nil
+		o.GroupID >= 0 && o.GroupID <= U32Max && o.Generation >= 0 && o.Generation <= U32Max &&
+		(!tool || o.checkArguments() == nil) && o.Check() == nil
 }
 
 func validTick(t *Int) bool { return t == nil || (*t >= TickMin && *t <= TickMax) }

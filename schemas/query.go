@@ -25,7 +25,7 @@ func DecodeQuery(rawQuery string, into any) *Fault {
 		out.merge(p.missingFields(seen, inQuery, ""))
 	}
 	if p.hasFieldsIn(inQuery) {
-		out.merge(runChecks(target, "", out))
+		out.merge(runChecks(target, "", inQuery, out))
 	}
 	return out.first()
 }
