@@ -61,7 +61,10 @@ func (v *Venue) Complete(caller Caller, in *schemas.OrderArguments) (err error) 
 		if n > 0 || !ok || s.Status != core.Trading || s.Paused || m.UsedID(c.User, c.ClientID) || c.Generation != 0 && c.Generation != s.Generation {
 			return
 		}
-		limit := "nothing is offered within worst_tick now"
+		limit := "nothing is offered now"
+		if in.WorstTick != nil {
+			limit = "nothing is offered within worst_tick now"
+		}
 		if first > 0 {
 			limit = fmt.Sprintf("at least $%s, which one contract costs now", schemas.USD(first))
 		}

@@ -35,11 +35,11 @@ func (v *Venue) Fit(caller Caller, in *schemas.PlaceOrder) (fit *schemas.PlaceOr
 	return fit
 }
 
-// Accepts reports whether the venue would accept an order now.
+// Accepts reports whether the venue would accept an order now, and would not cancel it at once.
 func (v *Venue) Accepts(caller Caller, in *schemas.PlaceOrder) (ok bool) {
 	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
-		_, r := m.Preview(placeCommand(caller, in), v.Config.Now())
-		ok = r == core.OK
+		p, r := m.Preview(placeCommand(caller, in), v.Config.Now())
+		ok = r == core.OK && p.Status != core.Canceled
 	})
 	return ok
 }
@@ -93,9 +93,9 @@ func fitReject(m *venue.Venue, c *core.PlaceOrder, now int64, r core.Reject, x *
 		return fitQty(m.Rules().Contracts-h.Exposure(c.Outcome), o)
 	case core.InsufficientBalance:
 		cash, _ := m.Balance(c.User)
-		return fitCost(m.Fees(), uint64(cash), o)
+		return fitCost(m, c, uint64(cash), o)
 	case core.MandateViolation:
-		return x != nil && fitRule(m, x, o)
+		return x != nil && fitRule(m, c, x, o)
 	default:
 		return false
 	}
@@ -139,7 +139,7 @@ func FreeClientOrderID(m *venue.Venue, u core.UserID, id schemas.U64) schemas.U6
 }
 
 // fitRule changes an order so that it passes the rule that rejected it, or returns false.
-func fitRule(m *venue.Venue, x *core.Violation, o *schemas.PlaceOrder) bool {
+func fitRule(m *venue.Venue, c *core.PlaceOrder, x *core.Violation, o *schemas.PlaceOrder) bool {
 	switch x.Rule {
 	case core.RuleReduceOnly:
 		o.ReduceOnly = true
@@ -153,7 +153,7 @@ func fitRule(m *venue.Venue, x *core.Violation, o *schemas.PlaceOrder) bool {
 		}
 		o.TIF, o.ExpiryTs = "ioc", nil
 	case core.RuleOrderCost, core.RuleMarketCost, core.RuleOpenCost, core.RuleDailyLoss:
-		return fitCost(m.Fees(), x.Headroom(), o)
+		return fitCost(m, c, x.Headroom(), o)
 	default:
 		return false
 	}
@@ -174,14 +174,18 @@ func fitCollar(grid core.Grid, last core.Tick, o *schemas.PlaceOrder) bool {
 	return tick != 0
 }
 
-// fitCost lowers the max_cost of a market order, or the qty of a limit order, to what costs at most
-// headroom pips.
-func fitCost(fees core.Fees, headroom uint64, o *schemas.PlaceOrder) bool {
+// fitCost lowers the max_cost of a market order to headroom pips, and the qty of any order to what these pay for.
+func fitCost(m *venue.Venue, c *core.PlaceOrder, headroom uint64, o *schemas.PlaceOrder) bool {
 	if o.IsMarket() {
+		less := *c
+		less.MaxCost = headroom
+		if n, _ := m.Offered(&less); n > 0 {
+			o.Qty = min(o.Qty, schemas.Int(n))
+		}
 		o.MaxCost = schemas.U64(headroom)
 		return headroom > 0
 	}
-	n := headroom / uint64(core.ReservationPerContract(fees.Taker, core.Tick(o.LimitTick())))
+	n := headroom / uint64(core.ReservationPerContract(m.Fees().Taker, core.Tick(o.LimitTick())))
 	o.Qty = min(o.Qty, schemas.Int(min(n, schemas.QtyMax)))
 	return n > 0
 }
