@@ -31,7 +31,7 @@ var figured = map[string][]string{
 	"tools":         {"fitExpiry", "maxCachedResponses", "maxCachedRows", "maxFits", "maxToolName"},
 	"lanes/gate":    {"UserScopes", "answerTime", "maxDisorder", "maxPooledResponse", "unwantedBody"},
 	"lanes/ws":      {"writeChunk", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
-	"lanes/mcp":     {"cursorRoom", "dollar", "maxAdded", "maxUnitNames", "maxRequired", "maxVirtualWait"},
+	"lanes/mcp":     {"addedRoom", "cursorRoom", "dollar", "maxAdded", "maxUnitNames", "maxRequired", "maxVirtualWait"},
 	"lanes/funding": {"maxAnswerBytes", "maxQueued"},
 	"lanes/portal":  nil,
 	"feeds":         nil,

@@ -67,11 +67,11 @@ func (x *batchItems) add(done any, e *schemas.Error, in any) {
 
 // addHints adds hints to the rejected items. So that twenty of them fit into one result, the general part
 // of a hint and the market of a slot appear once, a duplicate shows only the id of the first order, and if
-// that is not enough, an item says what the first one of its code does.
+// that is not enough, an item says what the first one of its code does. If that is not enough either, the last
+// ones of a code have no next: what led on from the first leads on from them.
 func (x *batchItems) addHints(l *Lane, c *call, t *tool) []any {
 	results := make([]any, len(x.done))
 	said, shown, taken := map[string]bool{}, map[uint32]bool{}, map[string]bool{}
-	size := 0
 	for i, r := range x.errors {
 		if r == nil {
 			results[i] = x.done[i]
@@ -91,13 +91,32 @@ func (x *batchItems) addHints(l *Lane, c *call, t *tool) []any {
 			}
 			shown[m.MarketID] = true
 		}
-		size += len(mustEncode(r))
 	}
-	if size > maxAnswerBytes {
+	if tooLong(results) {
 		x.shorten()
+	}
+	for i := len(results) - 1; i > 0 && tooLong(results); i-- {
+		if r := x.errors[i]; r != nil && r.Hint == asTheFirst {
+			r.Next = nil
+		}
 	}
 	return results
 }
+
+// tooLong reports whether results are over maxAnswerBytes, with the members that are added to those of orders.
+func tooLong(results []any) bool {
+	n := len(`{"results":[]}`)
+	for _, r := range results {
+		n += len(mustEncode(r)) + len(",")
+		if _, ok := r.(*schemas.ToolError); !ok {
+			n += addedRoom
+		}
+	}
+	return n > maxAnswerBytes
+}
+
+// addedRoom is what the added members of an outcome take, in bytes.
+const addedRoom = 200
 
 // takeID gives the suggested order a free id that no order suggested before has, so that all of them can be
 // placed.
@@ -129,7 +148,7 @@ func (x *batchItems) shorten() {
 			continue
 		}
 		if first[r.Error.Code] {
-			r.Hint, r.Limit = asTheFirst, ""
+			r.Hint, r.Limit, r.Differs, r.Error.Details = asTheFirst, "", nil, nil
 		}
 		if first[r.Error.Code] = true; len(r.Got) > maxGot {
 			r.Got = mustEncode(string(r.Got[:maxGot]) + "…")

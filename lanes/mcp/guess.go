@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +54,7 @@ func newGuess(v *tools.Venue, in any, arguments jsontext.Value) *guess {
 // a side, an outcome, a quantity and the price of a limit order.
 func (g *guess) order() *schemas.OrderArguments {
 	g.words()
+	unreadable := false // a bound that cannot be read is never dropped
 	for name, read := range orderReaders {
 		v, ok := g.sent[name]
 		if !ok {
@@ -60,6 +62,8 @@ func (g *guess) order() *schemas.OrderArguments {
 		}
 		if x, ok := read(g, v); ok {
 			g.meant[name] = x
+		} else if !slices.Contains(replaceable, name) {
+			unreadable = true
 		}
 	}
 	if g.meant["client_order_id"] == nil {
@@ -73,11 +77,14 @@ func (g *guess) order() *schemas.OrderArguments {
 	})
 	g.agree()
 	in := new(schemas.OrderArguments)
-	if schemas.DecodeArguments(mustEncode(g.meant), in) != nil {
+	if unreadable || schemas.DecodeArguments(mustEncode(g.meant), in) != nil {
 		return nil
 	}
 	return in
 }
+
+// replaceable are members whose value is chosen anew if it cannot be read.
+var replaceable = []string{"client_order_id", "generation"}
 
 // orderReaders read one argument of an order each.
 var orderReaders = map[string]func(*guess, jsontext.Value) (any, bool){
@@ -106,7 +113,14 @@ var orderReaders = map[string]func(*guess, jsontext.Value) (any, bool){
 		ns, ok := timeOf(v)
 		return strconv.FormatInt(ns, 10), ok
 	},
-	"expires_in_ms":   whole(1000, 86_400_000),
+	"expires_in_ms": func(g *guess, v jsontext.Value) (any, bool) {
+		n, ok := whole(1, 86_400_000)(g, v)
+		ms, _ := n.(int64)
+		if ms < 1000 { // seconds
+			ms *= 1000
+		}
+		return ms, ok && unitOfMs.MatchString(textOf(v))
+	},
 	"post_only":       boolean,
 	"reduce_only":     boolean,
 	"cancel_on_pause": boolean,
@@ -125,7 +139,7 @@ func (g *guess) words() {
 			g.meant[m[0]] = m[1]
 		}
 	}
-	if g.sent["side"] != nil && g.meant["side"] == nil && g.meant["outcome"] != nil {
+	if side := meanings[strings.ToLower(textOf(g.sent["side"]))]; side[0] == "outcome" && g.meant["side"] == nil {
 		g.meant["side"] = "buy" // "side": "yes"
 	}
 }
@@ -177,6 +191,9 @@ func (g *guess) agree() {
 	}
 	timed := m["expiry_ts"] != nil || m["expires_in_ms"] != nil
 	switch {
+	case timed && (is("tif", "ioc") || is("tif", "fok")): // it does not rest
+		delete(m, "expiry_ts")
+		delete(m, "expires_in_ms")
 	case timed:
 		m["tif"] = "gtt"
 	case is("tif", "gtt"):
@@ -262,6 +279,31 @@ func pipsOf(v jsontext.Value) (int64, bool) {
 	return int64(math.Round(n)), ok
 }
 
+// oneNumber is a number alone, or with a unit of chances.
+var oneNumber = regexp.MustCompile(`^([0-9]*\.?[0-9]+) ?(%|percent|c|cents|bp|bps)?$`)
+
+// forecastOf reads a probability that has one meaning, in basis points: a forecast is not previewed, so a guess
+// would be recorded. "0,6", "not 60" and 0.99999 have none, nor has 1.0, which is a percent or certain.
+func forecastOf(v jsontext.Value) (int64, bool) {
+	text := strings.ToLower(textOf(v))
+	found := oneNumber.FindStringSubmatch(text)
+	if found == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	switch {
+	case err != nil, found[2] == "" && n == 1 && text != "1":
+		return 0, false
+	case strings.HasPrefix(found[2], "b"):
+	case found[2] != "", n >= 1 && n < 100:
+		n *= 100
+	case n < 1:
+		n *= dollar // a chance of 1 is a dollar in pips
+	}
+	whole := math.Round(n)
+	return int64(whole), math.Abs(n-whole) < 1e-6 && whole >= 100 && whole <= dollar
+}
+
 func price(_ *guess, v jsontext.Value) (any, bool) {
 	n, ok := pipsOf(v)
 	return n, ok && n >= schemas.TickMin && n <= schemas.TickMax
@@ -274,6 +316,9 @@ func whole(lo, hi int64) func(*guess, jsontext.Value) (any, bool) {
 		return int64(math.Floor(min(n, float64(hi)))), ok && n >= float64(lo)
 	}
 }
+
+// unitOfMs is a number of milliseconds, or of seconds.
+var unitOfMs = regexp.MustCompile(`^[0-9.]+ ?(ms|s|sec|secs|seconds)?$`)
 
 func boolean(_ *guess, v jsontext.Value) (any, bool) {
 	switch strings.ToLower(textOf(v)) {
@@ -304,12 +349,19 @@ func timeOf(v jsontext.Value) (int64, bool) {
 
 var number = regexp.MustCompile(`[0-9]*\.?[0-9]+`)
 
+var thousands = regexp.MustCompile(`^[^0-9]*[0-9]{1,3}(,[0-9]{3})+([^0-9,]|$)`)
+
 // numberOf reads the one number in a value, which may stand among words.
 func numberOf(v jsontext.Value) (n float64, ok bool) {
 	if v.Kind() == '{' || v.Kind() == '[' {
 		return 0, false
 	}
-	text := strings.ReplaceAll(textOf(v), ",", "")
+	text := textOf(v)
+	if thousands.MatchString(text) {
+		text = strings.ReplaceAll(text, ",", "")
+	} else if strings.Contains(text, ",") { // 0,6 is a decimal elsewhere
+		return 0, false
+	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil { // with an exponent, too
 		return n, n >= 0 && !math.IsInf(n, 0)
 	}

@@ -251,8 +251,12 @@ func (x *hintBuilder) hintRedeem(p *schemas.Redeem) {
 // hintForecast suggests the forecast that was probably meant by a p in another unit.
 func (x *hintBuilder) hintForecast(p *schemas.SubmitForecast) {
 	sent := x.named()["p"]
-	meant, ok := pipsOf(sent)
-	if x.Field != "p" || !ok || p.MarketID == 0 || p.Generation == 0 || meant < 100 || meant > int64(core.Payout) {
+	meant, ok := forecastOf(sent)
+	if x.Field != "p" || !ok || p.MarketID == 0 || p.Generation == 0 {
+		return
+	}
+	if now := x.venue.MarketNow(core.MarketID(p.MarketID.MarketID())); now == nil || int64(now.Generation) != int64(p.Generation) || now.SecsToClose <= 0 {
+		x.suggestSeries() // a forecast of that round would be rejected, whatever p is
 		return
 	}
 	x.Hint = fmt.Sprintf("p is in basis points: %s is sent as %d. %s", textOf(sent), meant, x.Hint)

@@ -274,7 +274,7 @@ func TestBatchItemHints(t *testing.T) {
 }
 
 // TestBatchHintsAreShort tests that twenty rejected items of a batch, each of the greatest
-// length, fit into the 2,000 tokens of a result.
+// length, fit into a result.
 func TestBatchHintsAreShort(t *testing.T) {
 	t.Parallel()
 	d := generous(t)
@@ -298,6 +298,8 @@ func TestBatchHintsAreShort(t *testing.T) {
 		return `{"orders":[` + strings.Join(items, ",") + `]}`
 	}
 	const zero = `{"client_order_id":"0","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":5000,"qty":1}`
+	const more = `,"type":"limit","tif":"gtt","expiry_ts":"4000000000000000000","group_id":4294967295,"post_only":true,"cancel_on_pause":true,"stp_maker":true`
+	const full = `{"client_order_id":"%d","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":5000,"qty":1` + more + `}`
 	const one = `{"client_order_id":"%d","market_id":1,"generation":1,"side":"buy","outcome":"yes","tick":5000,"qty":1}`
 	for name, x := range map[string]struct{ tool, arguments, code string }{
 		"replayed":        {"place_orders", of("1000", ""), "duplicate_client_order_id"},
@@ -309,12 +311,15 @@ func TestBatchHintsAreShort(t *testing.T) {
 		"contracts":       {"place_orders", twenty(strings.Replace(strings.Replace(one, `"qty":1`, `"qty":999999`, 1), "buy", "sell", 1)), "insufficient_position"},
 		"markets":         {"place_orders", twenty(strings.Replace(one, `"market_id":1`, `"market_id":4294967295`, 1)), "unknown_market"},
 		"generations":     {"place_orders", twenty(strings.Replace(one, `"generation":1`, `"generation":4294967295`, 1)), "stale_generation"},
+		"full ticks":      {"place_orders", twenty(strings.Replace(full, "5000", "9601", 1)), "bad_price_tick"},
+		"full cash":       {"place_orders", twenty(strings.Replace(full, `"qty":1`, `"qty":900000`, 1)), "insufficient_balance"},
+		"full others":     {"place_orders", of("1100", more), "duplicate_client_order_id"},
 		"no ids":          {"place_orders", `{"orders":[` + strings.Repeat(zero+",", 19) + zero + `]}`, "client_order_id_required"},
 		"canceled before": {"cancel_orders", `{"order_ids":["` + strings.Repeat(`18446744073709551615","`, 19) + `18446744073709551615"]}`, "unknown_order"},
 	} {
 		got := d.callTool(d.alice, x.tool, x.arguments)
-		if n := len(got.StructuredContent) / 4; n > 2000 {
-			t.Errorf("%s: %d tokens", name, n)
+		if n := len(got.StructuredContent); n > maxAnswerBytes {
+			t.Errorf("%s: %d bytes, want at most %d", name, n, maxAnswerBytes)
 		}
 		if strings.Count(string(got.StructuredContent), `"code":"`+x.code+`"`) != 20 || strings.Count(string(got.StructuredContent), `"hint":"`) != 20 {
 			t.Errorf("%s: %s, want twenty times code %s with a hint", name, got.StructuredContent, x.code)

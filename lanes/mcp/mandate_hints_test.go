@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -99,6 +100,27 @@ func TestMandateHints(t *testing.T) {
 	d.Submit(&core.HaltAgent{Owner: 1, Agent: id})
 	if text := string(d.callTool(key, "place_order", order(5, "")).StructuredContent); !strings.Contains(text, "The owner has halted this account") {
 		t.Error(text)
+	}
+}
+
+// TestDollarsOverAMandate checks that what an order for too many dollars leads to buys what the mandate leaves, and
+// that the refusal is about the dollars.
+func TestDollarsOverAMandate(t *testing.T) {
+	t.Parallel()
+	d := generous(t)
+	var m core.Mandate
+	m.SetCost(core.RuleOrderCost, 20_000)
+	_, key := d.newAgent(m)
+	d.callTool(d.bob, "place_order", buyOf("client_order_id", `"1"`, "outcome", `"no"`, "tick", "5000", "qty", "40"))
+	r := d.callTool(key, "place_order", buyOf("tick", "-", "qty", "-", "dollars", "9"))
+	text := string(r.StructuredContent)
+	checkMembers(t, "over the mandate", text, map[string]any{"error.code": "mandate_violation", "field": "dollars", "got": 9.0, "next.tool": "preview_order", "next.arguments.qty": 3.0, "next.arguments.max_cost": "20000"})
+	next, err := json.Marshal(at(t, text, "next", "arguments"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(d.callTool(key, "place_order", string(next)).StructuredContent); at(t, got, "status") != "executed" || at(t, got, "filled_qty") != 3.0 {
+		t.Errorf("what next has is placed: %s, want 3 contracts bought", got)
 	}
 }
 

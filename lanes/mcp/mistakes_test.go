@@ -132,7 +132,20 @@ var mistakes = []mistake{
 	{"place_order", buyOf("tif", `"gtt"`), "schema_violation", "expiry_ts", "", "preview_order", `{"tif":"gtt"}`},
 	{"place_order", buyOf("tif", `"gtt"`, "expiry_ts", `"1"`), "bad_expiry", "expiry_ts", `"1"`, "preview_order", `{"tif":"gtt"}`},
 	{"place_order", buyOf("tif", `"gtt"`, "expires_in_ms", "60"), "schema_violation", "expires_in_ms", "60", "preview_order", `{"tif":"gtt"}`},
-	{"place_order", buyOf("expires_in_ms", "60000", "tif", `"gtc"`), "schema_violation", "expiry_ts", "", "preview_order", `{"tif":"gtt"}`},
+	{"place_order", buyOf("expires_in_ms", "60000", "tif", `"gtc"`), "schema_violation", "expires_in_ms", "60000", "preview_order", `{"tif":"gtt"}`},
+	{"place_order", buyOf("expires_in_ms", "60000", "tif", `"ioc"`), "schema_violation", "expires_in_ms", "60000", "preview_order", `{"tif":"ioc"}`},
+	{"place_order", buyOf("expires_in_ms", `"soon"`), "schema_violation", "expires_in_ms", `"soon"`, "list_series", `{}`},
+	{"place_order", buyOf("expires_in_ms", "-1"), "schema_violation", "expires_in_ms", "-1", "list_series", `{}`},
+	{"place_order", buyOf("expires_in_ms", `"60s"`), "schema_violation", "expires_in_ms", `"60s"`, "preview_order", `{"tif":"gtt"}`},
+	{"place_order", buyOf("group_id", `"mm"`), "schema_violation", "group_id", `"mm"`, "list_series", `{}`},
+	{"place_order", buyOf("reduce_only", `"maybe"`), "schema_violation", "reduce_only", `"maybe"`, "list_series", `{}`},
+	{"place_order", buyOf("stp_maker", `"taker"`), "schema_violation", "stp_maker", `"taker"`, "list_series", `{}`},
+	{"place_order", buyOf("qty", `"2,5"`), "schema_violation", "qty", `"2,5"`, "list_series", `{}`},
+	{"place_order", buyOf("side", `"close"`), "schema_violation", "side", `"close"`, "list_series", `{}`},
+	// A worst_tick in cents would be no bound.
+	{"place_order", buyOf("side", `"sell"`, "type", `"market"`, "tick", "-", "worst_tick", "40"), "schema_violation", "worst_tick", "40", "preview_order", `{"worst_tick":4000}`},
+	{"place_order", buyOf("tick", "-", "qty", "-", "dollars", "5", "worst_tick", "60"), "schema_violation", "worst_tick", "60", "preview_order", `{"worst_tick":6000}`},
+	{"place_orders", `{"orders":[` + buyOf("side", `"sell"`, "type", `"market"`, "tick", "-", "worst_tick", "40") + `]}`, "schema_violation", "orders[0].worst_tick", "40", "preview_order", `{"worst_tick":4000}`},
 	// What is not held.
 	{"place_order", buyOf("side", `"sell"`, "tick", "6000", "qty", "50"), "insufficient_position", "qty", "50", "preview_order", `{"qty":10,"side":"sell"}`},
 	{"place_order", buyOf("side", `"sell"`, "tick", "6000", "market_id", "3"), "insufficient_position", "qty", "5", "list_positions", `{"market_id":3}`},
@@ -147,6 +160,12 @@ var mistakes = []mistake{
 	{"submit_forecast", `{"market_id":1,"generation":1,"p":"62%"}`, "schema_violation", "p", `"62%"`, "submit_forecast", `{"p":6200}`},
 	{"submit_forecast", `{"market_id":1,"generation":1,"p":1}`, "schema_violation", "p", "1", "submit_forecast", `{"p":100}`},
 	{"submit_forecast", `{"market_id":1,"generation":1,"p":62.5}`, "schema_violation", "p", "62.5", "submit_forecast", `{"p":6250}`},
+	{"submit_forecast", `{"market_id":1,"generation":1,"p":"0,6"}`, "schema_violation", "p", `"0,6"`, "list_series", `{}`},
+	{"submit_forecast", `{"market_id":1,"generation":1,"p":"not 60"}`, "schema_violation", "p", `"not 60"`, "list_series", `{}`},
+	{"submit_forecast", `{"market_id":1,"generation":1,"p":0.99999}`, "schema_violation", "p", "0.99999", "list_series", `{}`},
+	{"submit_forecast", `{"market_id":1,"generation":1,"p":"1,000"}`, "schema_violation", "p", `"1,000"`, "list_series", `{}`},
+	{"submit_forecast", `{"market_id":1,"generation":1,"p":1.0}`, "schema_violation", "p", "1.0", "list_series", `{}`},
+	{"submit_forecast", `{"market_id":1,"generation":9,"p":60}`, "schema_violation", "p", "60", "list_series", `{}`},
 	{"submit_forecast", `{"market_id":1,"generation":1,"p":10001}`, "schema_violation", "p", "10001", "list_series", `{}`},
 	{"submit_forecast", `{"market_id":1,"generation":1,"p":"likely"}`, "schema_violation", "p", `"likely"`, "list_series", `{}`},
 	{"submit_forecast", `{"market_id":1,"p":6000}`, "schema_violation", "generation", "", "list_series", `{}`},
@@ -170,6 +189,8 @@ var mistakes = []mistake{
 	{"replace_order", `{"order_id":"RESTING","client_order_id":"901","tick":0.41}`, "schema_violation", "tick", "0.41", "preview_order", `{"tick":4100}`},
 	{"replace_order", `{"order_id":"7777777","client_order_id":"901","tick":4100}`, "unknown_order", "order_id", `"7777777"`, "list_orders", `{}`},
 	{"replace_order", `{"order_id":"RESTING","client_order_id":"1","tick":4100}`, "duplicate_client_order_id", "client_order_id", `"1"`, "list_orders", `{}`},
+	{"replace_order", `{"order_id":"RESTING","client_order_id":"901","tick":5550,"post_only":true}`, "bad_price_tick", "tick", "5550", "preview_order", `{"tick":5500,"post_only":true}`},
+	{"place_order", buyOf("generation", "-", "tick", "6000", "post_only", "true"), "schema_violation", "generation", "", "preview_order", `{"tick":6000,"post_only":true}`},
 	{"arm_deadman", `{"timeout_ms":5}`, "invalid_timeout", "timeout_ms", "5", "get_account", `{}`},
 	{"arm_deadman", `{"seconds":5}`, "unknown_field", "seconds", "5", "get_account", `{}`},
 	{"request_withdrawal", `{"client_withdrawal_id":"w","amount":5,"destination":"d"}`, "schema_violation", "amount", "5", "get_account", `{}`},
@@ -331,7 +352,7 @@ func TestRepeatsWithDollars(t *testing.T) {
 		})
 	}
 	other := string(d.callTool(d.alice, "place_order", buyOf("client_order_id", `"20"`, "tick", "-", "qty", "-", "dollars", "6")).StructuredContent)
-	if differs := fmt.Sprint(at(t, other, "differs")); differs != "[max_cost]" {
+	if differs := fmt.Sprint(at(t, other, "differs")); differs != "[dollars]" {
 		t.Errorf("with other dollars: differs is %s in %s", differs, other)
 	}
 }

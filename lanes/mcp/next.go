@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,16 @@ func (x *hintBuilder) complete() {
 			}
 		}
 	}
+	for _, r := range replacements {
+		if sent[r.by] != nil && sent[x.Field] == nil && slices.Contains(r.names, x.Field) {
+			x.Field, x.Got = r.by, nil
+		}
+		for i, name := range x.Differs {
+			if sent[r.by] != nil && sent[name] == nil && slices.Contains(r.names, name) {
+				x.Differs[i] = r.by
+			}
+		}
+	}
 	if x.Got == nil && x.Field != "" {
 		if v := valueAt(x.arguments(), x.Field); v != nil && v.Kind() != 'n' {
 			x.Got = jsontext.Value(schemas.Shown(v))
@@ -39,6 +50,12 @@ func (x *hintBuilder) complete() {
 	}
 	x.addMarket()
 }
+
+// replacements are the members of a tool that set others: what is wrong with those is told of these.
+var replacements = []struct {
+	by    string
+	names []string
+}{{"dollars", []string{"qty", "max_cost"}}, {"expires_in_ms", []string{"expiry_ts"}}}
 
 // addMarket adds the slot of a placement or a replace as it is now, and where the round is at fault says what
 // the slot trades now.

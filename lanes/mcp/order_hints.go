@@ -199,6 +199,13 @@ func (x *hintBuilder) suggestReplace(in *schemas.ReplaceOrder, meant *schemas.Pl
 		}
 		return
 	}
+	meant.Tick = schemas.Ptr(schemas.Int(better))
+	if meant.PostOnly && !x.venue.Accepts(x.caller(), meant) { // it would end the old order and not rest
+		meant.ClientOrderID = schemas.U64(0)
+		x.suggestPreview(meant)
+		x.Next.Arguments["client_order_id"] = x.freeID(in.ClientOrderID)
+		return
+	}
 	arguments["tick"], arguments["client_order_id"] = int64(better), x.freeID(meant.ClientOrderID)
 	x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: arguments}
 	x.sayUsedUp()
