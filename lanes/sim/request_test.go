@@ -106,11 +106,18 @@ func (d *simGate) NewRequest(cmds []core.Command) deep.Request {
 	}
 	tool := d.Rand.IntN(3) == 0
 	for i, cmd := range cmds {
-		if c, ok := cmd.(*core.PlaceOrder); ok && tool && c.Generation == 0 { // a tool requires it
-			named := *c
-			named.Generation = max(1, d.expected.generations[c.Market])
-			cmds[i] = &named
+		c, ok := cmd.(*core.PlaceOrder)
+		if !ok || !tool {
+			continue
 		}
+		named := *c
+		if c.Generation == 0 { // a tool requires it
+			named.Generation = max(1, d.expected.generations[c.Market])
+		}
+		if c.Type == core.Market && !c.Unpriced { // a tool refuses what would be in cents
+			named.Tick = max(named.Tick, 100)
+		}
+		cmds[i] = &named
 	}
 	f := d.formOf(cmds)
 	if absent["tif"] {
