@@ -26,7 +26,7 @@ func TestTrip(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
-			bridge := exec.Command(dx, "mcp")
+			bridge := exec.Command(dx, "mcp", "--output-schemas")
 			bridge.Stderr = os.Stderr
 			s, err := mcp.NewClient(&mcp.Implementation{Name: "official-client", Version: "1"}, nil).
 				Connect(ctx, &mcp.CommandTransport{Command: bridge}, &mcp.ClientSessionOptions{ProtocolVersion: asked})
@@ -55,8 +55,8 @@ type session struct {
 
 func (d *session) trip() {
 	reads := d.list()
-	market := d.longest()
-	order := map[string]any{"market_id": market, "side": "buy", "outcome": "yes", "qty": 1, "tick": 100, "post_only": true}
+	market, generation := d.longest()
+	order := map[string]any{"market_id": market, "generation": generation, "side": "buy", "outcome": "yes", "qty": 1, "tick": 100, "post_only": true}
 	order["client_order_id"] = fresh()
 	placed := d.call("place_order", order)
 	if placed["status"] != "resting" {
@@ -125,21 +125,20 @@ func (d *session) call(tool string, arguments map[string]any) map[string]any {
 	return out
 }
 
-// longest returns the market that closes last. If all of them close within a minute, it waits for the
+// longest returns the market that closes last, and the generation of its round. If all of them close within a minute, it waits for the
 // next round.
-func (d *session) longest() any {
+func (d *session) longest() (market, generation any) {
 	for {
 		now := number(d.call("get_venue", map[string]any{})["time"].(map[string]any)["server_time"])
 		list := d.call("list_markets", map[string]any{"status": "trading"})
-		var market any
 		last := now + int64(time.Minute)
 		for _, m := range list["markets"].([]any) {
 			if m := m.(map[string]any); number(m["close_ts"]) > last {
-				market, last = m["market_id"], number(m["close_ts"])
+				market, generation, last = m["market_id"], m["generation"], number(m["close_ts"])
 			}
 		}
 		if market != nil {
-			return market
+			return market, generation
 		}
 		d.call("wait_for_event", map[string]any{"after_seq": list["as_of_seq"], "kinds": []string{"round"}})
 	}
