@@ -16,7 +16,7 @@ import (
 type OrderArguments struct {
 	PlaceOrder
 	Dollars     *Dollars `json:"dollars,omitempty" replaces:"qty,max_cost" exact:"true" doc:"Market buy: dollars to spend with fees, instead of qty and max_cost"`
-	ExpiresInMs *Int     `json:"expires_in_ms,omitempty" minimum:"1000" maximum:"86400000" doc:"Instead of expiry_ts"`
+	ExpiresInMs *Int     `json:"expires_in_ms,omitempty" replaces:"expiry_ts" minimum:"1000" maximum:"86400000" doc:"Instead of expiry_ts"`
 }
 
 // Check applies the rules of an order, with the members that dollars and expires_in_ms replace.

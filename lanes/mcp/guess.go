@@ -113,14 +113,7 @@ var orderReaders = map[string]func(*guess, jsontext.Value) (any, bool){
 		ns, ok := timeOf(v)
 		return strconv.FormatInt(ns, 10), ok
 	},
-	"expires_in_ms": func(g *guess, v jsontext.Value) (any, bool) {
-		n, ok := whole(1, 86_400_000)(g, v)
-		ms, _ := n.(int64)
-		if ms < 1000 { // seconds
-			ms *= 1000
-		}
-		return ms, ok && unitOfMs.MatchString(textOf(v))
-	},
+	"expires_in_ms":   duration,
 	"post_only":       boolean,
 	"reduce_only":     boolean,
 	"cancel_on_pause": boolean,
@@ -317,8 +310,20 @@ func whole(lo, hi int64) func(*guess, jsontext.Value) (any, bool) {
 	}
 }
 
-// unitOfMs is a number of milliseconds, or of seconds.
-var unitOfMs = regexp.MustCompile(`^[0-9.]+ ?(ms|s|sec|secs|seconds)?$`)
+var durationText = regexp.MustCompile(`^([0-9]*\.?[0-9]+) ?(ms|s|sec|secs|seconds)?$`)
+
+// duration reads how long an order rests, in ms. A number under 1000 without a unit is of seconds.
+func duration(_ *guess, v jsontext.Value) (any, bool) {
+	found := durationText.FindStringSubmatch(strings.ToLower(textOf(v)))
+	if found == nil {
+		return nil, false
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	if strings.HasPrefix(found[2], "s") || found[2] == "" && n < 1000 {
+		n *= 1000
+	}
+	return int64(min(n, 86_400_000)), err == nil && n >= 1000
+}
 
 func boolean(_ *guess, v jsontext.Value) (any, bool) {
 	switch strings.ToLower(textOf(v)) {

@@ -137,6 +137,7 @@ var mistakes = []mistake{
 	{"place_order", buyOf("expires_in_ms", `"soon"`), "schema_violation", "expires_in_ms", `"soon"`, "list_series", `{}`},
 	{"place_order", buyOf("expires_in_ms", "-1"), "schema_violation", "expires_in_ms", "-1", "list_series", `{}`},
 	{"place_order", buyOf("expires_in_ms", `"60s"`), "schema_violation", "expires_in_ms", `"60s"`, "preview_order", `{"tif":"gtt"}`},
+	{"place_order", buyOf("expires_in_ms", `"500ms"`), "schema_violation", "expires_in_ms", `"500ms"`, "list_series", `{}`},
 	{"place_order", buyOf("group_id", `"mm"`), "schema_violation", "group_id", `"mm"`, "list_series", `{}`},
 	{"place_order", buyOf("reduce_only", `"maybe"`), "schema_violation", "reduce_only", `"maybe"`, "list_series", `{}`},
 	{"place_order", buyOf("stp_maker", `"taker"`), "schema_violation", "stp_maker", `"taker"`, "list_series", `{}`},

@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,15 +31,11 @@ func (x *hintBuilder) complete() {
 			}
 		}
 	}
-	for _, r := range replacements {
-		if sent[r.by] != nil && sent[x.Field] == nil && slices.Contains(r.names, x.Field) {
-			x.Field, x.Got = r.by, nil
-		}
-		for i, name := range x.Differs {
-			if sent[r.by] != nil && sent[name] == nil && slices.Contains(r.names, name) {
-				x.Differs[i] = r.by
-			}
-		}
+	if name := sentFor(sent, x.Field); name != x.Field {
+		x.Field, x.Got = name, nil
+	}
+	for i, name := range x.Differs {
+		x.Differs[i] = sentFor(sent, name)
 	}
 	if x.Got == nil && x.Field != "" {
 		if v := valueAt(x.arguments(), x.Field); v != nil && v.Kind() != 'n' {
@@ -51,11 +48,15 @@ func (x *hintBuilder) complete() {
 	x.addMarket()
 }
 
-// replacements are the members of a tool that set others: what is wrong with those is told of these.
-var replacements = []struct {
-	by    string
-	names []string
-}{{"dollars", []string{"qty", "max_cost"}}, {"expires_in_ms", []string{"expiry_ts"}}}
+// sentFor returns the member of an order that was sent in place of one, such as dollars for max_cost, or that one.
+func sentFor(sent map[string]jsontext.Value, name string) string {
+	for _, m := range schemas.Members(reflect.TypeFor[schemas.OrderArguments]()) {
+		if sent[name] == nil && sent[m.Name] != nil && slices.Contains(m.Replaces, name) {
+			return m.Name
+		}
+	}
+	return name
+}
 
 // addMarket adds the slot of a placement or a replace as it is now, and where the round is at fault says what
 // the slot trades now.
