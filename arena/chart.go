@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// seatColors are told apart by people who see few colors.
+// seatColors can be distinguished by color-blind readers.
 var seatColors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f7f7f", "#8c564b"}
 
 func seatColor(i int) string { return seatColors[i%len(seatColors)] }

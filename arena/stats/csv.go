@@ -17,10 +17,10 @@ type Runs struct {
 
 // Run is one run: its seats are tested together.
 type Run struct {
-	Run    string   `json:"run"`   // "" in a file without the column
-	Seeds  int      `json:"seeds"` // how many
-	Seats  []Seat   `json:"seats"` // in the order of the file
-	Paired []Paired `json:"paired,omitempty"`
+	Run    string   `json:"run"`             // "" in a file without the column
+	Seeds  int      `json:"seeds"`           // how many
+	Seats  []Seat   `json:"seats"`           // in the order of the file
+	Paired []Paired `json:"paired,omitzero"` // absent for forecasts
 }
 
 // Seat has the figures of its profits or those of its forecasts, by the columns of the file.

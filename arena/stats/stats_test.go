@@ -24,13 +24,13 @@ func TestFiguresAgreeWithPython(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, file := range map[string]string{
-		"skill": "seed,seat,profit,swing\n" + lines(30, "a,%d,%d,3", func(i int) (int, int) { return i, 2 + i*i%11 }) + lines(30, "b,%d,%d,5", func(i int) (int, int) { return i, i*7%13 - 6 }),
-		"few":   "seed,seat,profit\n" + lines(7, "a,%d,%d", func(i int) (int, int) { return i, i * i % 5 }),
-		"skew":  "seed,seat,profit,swing,run\n" + lines(25, "a,%d,%d,1,x", func(i int) (int, int) { return i, map[bool]int{true: -30}[i == 7] + 9 }),
+		"skill": "seed,seat,profit,swing\n" + lines(30, "%d,a,%d,3", func(i int) (int, int) { return i, 2 + i*i%11 }) + lines(30, "%d,b,%d,5", func(i int) (int, int) { return i, i*7%13 - 6 }),
+		"few":   "seed,seat,profit\n" + lines(7, "%d,a,%d", func(i int) (int, int) { return i, i * i % 5 }),
+		"skew":  "seed,seat,profit,swing,run\n" + lines(25, "%d,a,%d,1,x", func(i int) (int, int) { return i, map[bool]int{true: -30}[i == 7] + 9 }),
 		"p":     "seed,seat,p,outcome,market\n" + forecastLines(400),
 	} {
 		cmd := exec.Command(python, "-c", string(program))
-		cmd.Stdin = strings.NewReader(reorder(file))
+		cmd.Stdin = strings.NewReader(file)
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -39,7 +39,7 @@ func TestFiguresAgreeWithPython(t *testing.T) {
 		if err := json.Unmarshal(out, &want); err != nil {
 			t.Fatal(err)
 		}
-		runs, err := ReadCSV(strings.NewReader(reorder(file)))
+		runs, err := ReadCSV(strings.NewReader(file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,17 +57,6 @@ func TestFiguresAgreeWithPython(t *testing.T) {
 	}
 }
 
-// reorder changes lines "seat,seed,…" to "seed,seat,…", but the first.
-func reorder(file string) string {
-	all := strings.Split(strings.TrimSpace(file), "\n")
-	for i, line := range all[1:] {
-		f := strings.Split(line, ",")
-		f[0], f[1] = f[1], f[0]
-		all[i+1] = strings.Join(f, ",")
-	}
-	return strings.Join(all, "\n") + "\n"
-}
-
 func lines(n int, format string, f func(int) (int, int)) string {
 	var b strings.Builder
 	for i := range n {
@@ -81,7 +70,7 @@ func forecastLines(n int) string {
 	var b strings.Builder
 	for i := range n {
 		p := float64(i*37%101) / 100
-		fmt.Fprintf(&b, "a,%d,%g,%d,%g\n", i%9, p, (i*i+i/3)%7/4, float64(i*53%101)/100)
+		fmt.Fprintf(&b, "%d,a,%g,%d,%g\n", i%9, p, (i*i+i/3)%7/4, float64(i*53%101)/100)
 	}
 	return b.String()
 }
@@ -229,6 +218,9 @@ func TestBadFiles(t *testing.T) {
 		}
 	}
 	runs, err := ReadCSV(strings.NewReader("run,seed,seat,profit\ny,1,a,1\nx,7,b,2\ny,2,a,4\n"))
+	if b, _ := json.Marshal(runs); !strings.Contains(string(b), `"paired":[]`) {
+		t.Errorf("runs of one seat are %s, want an empty list of pairs", b)
+	}
 	if err != nil || len(runs.Runs) != 2 || runs.Runs[0].Run != "y" || runs.Runs[0].Seeds != 2 || runs.Runs[1].Seats[0].Name != "b" {
 		t.Errorf("%+v, %v, want the runs y and x", runs, err)
 	}

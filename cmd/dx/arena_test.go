@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -95,6 +96,32 @@ func TestVerifyArena(t *testing.T) {
 			t.Errorf("dx verify %s after a change: %q, %v, want an error that names random.jsonl", at, out, err)
 		}
 	}
+}
+
+// TestArenaStats tests dx arena stats on a file of somebody's results: its verdicts, and errors that name the line.
+func TestArenaStats(t *testing.T) {
+	var file strings.Builder
+	file.WriteString("seed,seat,profit,swing\n")
+	for i := range 20 {
+		fmt.Fprintf(&file, "%d,able,%d,2\n%d,idle,0,0\n", i, 3+i%4, i)
+	}
+	good := textFile(t, "results.csv", file.String())
+	expectCommand(t, 0, "profit\n", "arena", "stats", good)
+	expectCommand(t, 0, `{"name":"idle","profit":{"mean":0,"low":0,"high":0},"p":null,"p_tail":null,"p_corrected":null,"verdict":"flat","more":0,"half_width":0,"swing":0}`, "arena", "stats", good, "--json")
+	expectCommand(t, 0, "calibration error", "arena", "stats", textFile(t, "forecasts.csv", "seed,seat,p,outcome\n1,a,0.7,1\n"))
+	expectCommand(t, 2, `line 2: profit "x" is not a number`, "arena", "stats", textFile(t, "bad.csv", "seed,seat,profit\n1,a,x\n"))
+}
+
+// TestArenaFailedSeat tests that a run with a seat that fails prints its table, names seat, seed and status, and
+// exits with 1, and that the seat has no rank.
+func TestArenaFailedSeat(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	file := textFile(t, "arena.toml", "rounds = 1\nseeds = \"4\"\n[[seat]]\nname = \"broken\"\ncommand = \"false\"\n[[seat]]\nname = \"a\"\nkind = \"hold\"\n")
+	code, out, errs := runCommand("arena", "run", file, "--out", dir)
+	if code != 1 || !strings.Contains(out, "failed in 1 seed") || !strings.Contains(errs, `seat "broken" ended seed 4 with exit status 1`) {
+		t.Errorf("exit %d, %s%s, want 1, the table, and seat, seed and status", code, out, errs)
+	}
+	expectCommand(t, 0, `"rank":null,"run":"run","seat":"broken"`, "arena", "rank", dir, "--json")
 }
 
 // TestArenaFlags tests that a flag replaces a setting of the file, also by 0 or false, and that a value that
