@@ -15,6 +15,8 @@ func seatColor(i int) string { return seatColors[i%len(seatColors)] }
 // The size of a chart and the margin for its axes, in units of the picture.
 const chartWidth, chartHeight, chartLeft, chartRight, chartBottom = 780.0, 300.0, 80.0, 30.0, 30.0
 
+const chartTop = 12.0 // where a text in the picture is at the highest
+
 const seatLabel = 11 // letters of a seat's name beside a chart
 
 // chart draws in SVG, with x and y in units of the data.

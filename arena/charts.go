@@ -71,7 +71,7 @@ func (r *Report) calibrationChart() template.HTML {
 		for k, p := range points {
 			px, py := c.at(p[0], p[1])
 			fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="4" fill="%s"/>`, px, py, seatColor(i))
-			c.text(px+6, py-6, "start", fmt.Sprint(counts[k]))
+			c.text(px+6, max(py-6, chartTop), "start", fmt.Sprint(counts[k]))
 		}
 	}
 	if !drawn {
