@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/core"
+	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -157,7 +158,7 @@ func (l *Lane) addMembers(add additions, rows []row, named []subject) {
 			rounds[s.round()] = nil
 		}
 	}
-	l.findRounds(rounds)
+	findRounds(l.gate.Venue.Engine, rounds)
 	for i := range rows {
 		r, s := &rows[i], &subjects[i]
 		if r.value("error") != nil { // a rejected item of a batch
@@ -194,11 +195,11 @@ func (s *subject) readRow(r row) {
 }
 
 // findRounds sets the rounds that memory keeps.
-func (l *Lane) findRounds(wanted map[roundKey]*core.Round) {
+func findRounds(e *engine.Engine, wanted map[roundKey]*core.Round) {
 	if len(wanted) == 0 {
 		return
 	}
-	l.gate.Venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
+	e.Read(func(_ *venue.Venue, w *view.View) {
 		left := len(wanted)
 		found := func(r *view.Round) {
 			if x, ok := wanted[roundKey{r.Market, r.Generation}]; ok && x == nil {

@@ -114,7 +114,7 @@ func (d *dispatcher) collectEvents(u core.UserID, seq uint64, in *schemas.WaitFo
 	if !complete {
 		return schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(max(seq, upTo)), Missed: true}
 	}
-	found := slices.Concat(filterUserEvents(mine, in), roundEvents(rounds, in, now))
+	found := slices.Concat(filterUserEvents(mine, roundsOf(d.engine, mine), in), roundEvents(rounds, in, now))
 	slices.SortStableFunc(found, func(a, b seqEvent) int { return cmp.Compare(a.seq, b.seq) })
 	out = schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(max(seq, upTo))}
 	bytesLeft := maxWaitBytes
@@ -141,10 +141,10 @@ func (d *dispatcher) userEvents(u core.UserID, seq, upTo uint64) (list []view.Us
 	return list[:end], complete
 }
 
-func filterUserEvents(events []view.UserEvent, in *schemas.WaitForEvent) (out []seqEvent) {
+func filterUserEvents(events []view.UserEvent, rounds map[roundKey]*core.Round, in *schemas.WaitForEvent) (out []seqEvent) {
 	for i := range events {
 		e := &events[i]
-		if kind, msg := shortEvent(e); kind != "key_revoked" && wantsKind(in, kind) && wantsMarket(in, tools.EventMarket(e)) {
+		if kind, msg := shortEvent(e, rounds); kind != "key_revoked" && wantsKind(in, kind) && wantsMarket(in, tools.EventMarket(e)) {
 			out = append(out, seqEvent{e.Seq, kind, msg})
 		}
 	}
