@@ -219,11 +219,28 @@ func decodeMember(v jsontext.Value, f *field, target reflect.Value, from locatio
 		target.SetBytes(bytes.Clone(v))
 	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strictOptions) != nil:
 		target.SetZero()
+		if n, item := f.wrongItem(v, target.Type()); item != nil {
+			at, sent = fmt.Sprintf("%s[%d]", at, n), item
+		}
 		out.add(newFault("schema_violation", at, Shown(sent), f.domainText))
 	default:
 		out.add(f.checkDomain(target, Shown(sent), at))
 	}
 	return out
+}
+
+// wrongItem returns the first item of an array that does not decode; nil if v is no array.
+func (f *field) wrongItem(v jsontext.Value, t reflect.Type) (n int, item jsontext.Value) {
+	var items []jsontext.Value
+	if !f.list || json.Unmarshal(v, &items) != nil {
+		return 0, nil
+	}
+	for n, item := range items {
+		if json.Unmarshal(item, reflect.New(t.Elem()).Interface(), strictOptions) != nil {
+			return n, item
+		}
+	}
+	return 0, nil
 }
 
 // decodeObjects decodes an array of objects. An order whose only fault is one that the

@@ -125,7 +125,7 @@ func NearestTool(name string, offered []string) string {
 
 // UnknownTool returns the text of the error for an unknown name, which must be printable, with the nearest tool.
 func UnknownTool(name string, offered []string) string {
-	if nearest := NearestTool(name, offered); nearest != "" {
+	if nearest := NearestTool(name, offered); nearest != "" && nearest != name { // a tool of other venues is no advice
 		return "unknown tool " + name + ": the nearest is " + nearest
 	}
 	return "unknown tool " + name + "; tools/list names the tools"

@@ -81,7 +81,8 @@ func (x *hintBuilder) addHints() {
 		x.suggestOrder()
 	case "sequencing_timeout":
 		if x.tool.spec.ReadOnly() {
-			x.say("", "The venue has not applied min_seq in time. Send the same call again.")
+			x.Field, x.Limit = "min_seq", fmt.Sprintf("the venue is at seq %d", x.venue.Engine.Seq())
+			x.say("", "The venue has not applied min_seq in time. Send the same call again, if that seq is one of this venue.")
 			x.Next = x.sameCall()
 		}
 	}

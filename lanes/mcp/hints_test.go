@@ -377,7 +377,7 @@ func TestUnknownOutcomeHints(t *testing.T) {
 		"decrease_order":     {&schemas.DecreaseOrder{OrderID: 7}, "read the order before you decrease it again"},
 		"redeem_pairs":       {&schemas.Redeem{MarketID: 1}, "read the position before you redeem again"},
 		"request_withdrawal": {&schemas.RequestWithdrawal{}, "client_withdrawal_id, or send the same call again"},
-		"list_orders":        {&schemas.ListOrders{}, "The venue has not applied min_seq in time. Send the same call again."},
+		"list_orders":        {&schemas.ListOrders{}, "The venue has not applied min_seq in time. Send the same call again"},
 	} {
 		r := d.lane.errorResult(&call{Call: &gate.Call{}}, d.lane.byName[tool], x.in, tools.NewError("sequencing_timeout"))
 		text := string(r.structured)

@@ -371,7 +371,7 @@ func TestUnknownTools(t *testing.T) {
 	t.Parallel()
 	d := newTestVenue(t)
 	for name, want := range map[string]string{
-		"place_ordr": ": the nearest is place_order", "buy": ": the nearest is place_order", "get_markets": ": the nearest is list_markets", "Get_Balance": ": the nearest is get_balance", "rm": "; tools/list names the tools",
+		"place_ordr": ": the nearest is place_order", "buy": ": the nearest is place_order", "get_markets": ": the nearest is list_markets", "Get_Balance": ": the nearest is get_balance", "rm": "; tools/list names the tools", "advance_clock": "; tools/list names the tools",
 	} {
 		status, body := d.ask(d.alice, "1", "tools/call", `"name":"`+name+`","arguments":{}`)
 		if status != 400 {

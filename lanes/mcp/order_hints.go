@@ -83,6 +83,11 @@ func (x *hintBuilder) isReplace() bool {
 
 // suggestPreview suggests a preview of an order. It costs nothing if the model means something else.
 func (x *hintBuilder) suggestPreview(p *schemas.PlaceOrder) {
+	if now := x.venue.MarketNow(core.MarketID(p.MarketID.MarketID())); p.Generation == 0 && now != nil {
+		named := *p
+		named.Generation = schemas.Int(now.Generation) // tools require it
+		p = &named
+	}
 	x.Next = &schemas.NextCall{Tool: tools.PreviewOrder.Name, Arguments: objectOf(mustEncode(p))}
 	x.sayUsedUp()
 }

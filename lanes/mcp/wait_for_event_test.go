@@ -396,7 +396,7 @@ func placed(id int) core.Command {
 }
 
 // TestEventsAreShort tests that each event takes at most 100 tokens of 4 characters, with
-// numbers of the greatest length that a venue reaches.
+// numbers of the greatest length that a venue reaches, and that those of a round name it.
 func TestEventsAreShort(t *testing.T) {
 	t.Parallel()
 	d := generous(t)
@@ -412,6 +412,13 @@ func TestEventsAreShort(t *testing.T) {
 			b, err := json.Marshal(e)
 			if err != nil || len(b)/4 > 100 {
 				t.Errorf("%d tokens: %s", len(b)/4, b)
+			}
+			about, _ := parsed(t, string(e.Msg)).(map[string]any)
+			if order, ok := about["order"].(map[string]any); ok {
+				about = order
+			}
+			if about["market_id"] == 1.0 && (about["generation"] == 1.0) != (about["round_number"] == "1") || about["market_id"] != nil && about["series"] == nil {
+				t.Errorf("%s, want its series and its round", b)
 			}
 		}
 		if next == w.NextSeq {
