@@ -269,7 +269,7 @@ func TestRejectionOfAClosedConnection(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]int{"insufficient_balance": 1, "draining": 1, "internal": 0} {
 		dir := t.TempDir()
-		s, err := newSeedRun(testConfig(t, func(c *Config) { c.Pace = "1" }), 1, dir, []int{0}, &Options{Temp: t.TempDir()})
+		s, err := newSeedRun(testConfig(t, func(c *Config) { c.Pace = "1" }), draw{seed: 1}, dir, []int{0}, &Options{Temp: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,6 +52,7 @@ type seatFigures struct {
 	ThinkingMs float64
 	Stalls     int
 	ExitStatus *int
+	Digest     *string
 
 	Forecasts []forecastOf // those that count, in the order in which their rounds ended
 	Swing     float64      // the largest number of contracts held in one market, YES less NO: a round moves so many dollars
@@ -88,7 +89,7 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 		}
 		s := &m.Settings.Seats[e.Number-1]
 		numbers = append(numbers, e.Number)
-		f.Seats = append(f.Seats, &seatFigures{Name: s.Name, Kind: s.kind(), Number: e.Number, Stalls: e.Stalls, ExitStatus: e.ExitStatus, Rejections: map[string]int{}, Fund: inDollars(s.fund)})
+		f.Seats = append(f.Seats, &seatFigures{Name: s.Name, Kind: s.kind(), Number: e.Number, Stalls: e.Stalls, ExitStatus: e.ExitStatus, Digest: e.Digest, Rejections: map[string]int{}, Fund: inDollars(s.fund)})
 	}
 	accounts := accountCheck{accountCommands(m.Settings, numbers)}
 	b := &replayBundle{r: replica.New(view.DefaultRetentionCaps()), f: f, series: m.Settings.series.Category, start: m.Settings.start, marks: map[uint64]roundForecasts{}, open: map[uint64][]seatFill{}}
@@ -351,8 +352,11 @@ func (c *Config) completeRead() (err error) {
 	if c.start, err = timeOf(c.Start); err != nil {
 		return err
 	}
-	if c.seeds, err = ParseSeeds(c.Seeds); err != nil {
+	if err = c.chooseSeeds(); err != nil {
 		return err
+	}
+	if c.sealed == sealCommitted && c.count < 1 {
+		return badConfig("seeds %s: seed_count %d", c.Seeds, c.count)
 	}
 	for i := range c.Seats {
 		s := &c.Seats[i]

@@ -63,6 +63,9 @@ func Certify(ctx context.Context, c *Config, o Options, progress func(done, tota
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.closing = true
 	out := &Certificate{SetupHash: setupWithoutFaults(c, versions(o.Version)), Certified: true, Checks: []Check{}}
+	if c.sealed != "" {
+		return nil, badConfig("seeds %s: a certification needs no secret; name one seed", c.Seeds)
+	}
 	tested := 0
 	for i := range c.Seats {
 		if c.Seats[i].Command != "" {
@@ -105,7 +108,7 @@ func Certify(ctx context.Context, c *Config, o Options, progress func(done, tota
 			one.Seats[k].faults, one.Seats[k].Faults = []fault{f}, []string{text}
 		}
 		dir := faultDir(o.Dir, text)
-		if err := runSeed(ctx, &one, c.seeds[0], dir, seatsOf(&one, 0), &o, nil); err != nil {
+		if err := runFault(ctx, &one, dir, &o); err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}
 		checks, err := checkBundle(dir, text)
@@ -123,6 +126,26 @@ func Certify(ctx context.Context, c *Config, o Options, progress func(done, tota
 		return nil, err
 	}
 	return out, atomicfile.Write(filepath.Join(o.Dir, certificateName), b)
+}
+
+// runFault runs the first seed of a config into a bundle.
+func runFault(ctx context.Context, c *Config, dir string, o *Options) error {
+	digests, err := c.digests()
+	if err != nil {
+		return err
+	}
+	// The manifest goes first: without it what is left of a bundle counts as incomplete.
+	if err = os.Remove(filepath.Join(dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err = os.RemoveAll(dir); err != nil {
+		return err
+	}
+	m, err := playSeed(ctx, c, draw{seed: c.seeds[0]}, dir, seatsOf(c, 0), digests, o, nil)
+	if err != nil {
+		return err
+	}
+	return writeManifest(dir, m)
 }
 
 const certificateName = "certificate.json"

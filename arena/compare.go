@@ -118,7 +118,7 @@ func checkIndex(m *Manifest) func(*replayBundle, *replica.Result) error {
 	if m.Settings.TapeHash != "" {
 		return nil
 	}
-	p := newPrices(m.Settings, m.Seed)
+	p := newPrices(m.Settings, m.Seed, nil)
 	drawn, second := core.Price(0), int64(0)
 	return func(b *replayBundle, out *replica.Result) error {
 		for i := range out.Applied {
@@ -129,7 +129,7 @@ func checkIndex(m *Manifest) func(*replayBundle, *replica.Result) error {
 			second = cmp.Or(second, b.start/core.NsPerSec)
 			for now := out.Applied[i].Stamp.Ts / core.NsPerSec; second < c.Tick.Second && second <= now; second++ { // a fault may have held some back
 				var err error
-				if drawn, _, err = p.next(); err != nil {
+				if drawn, err = p.next(); err != nil {
 					return err
 				}
 			}

@@ -26,7 +26,7 @@ type Config struct {
 	Name   string  `toml:"name" json:"name"`
 	Series string  `toml:"series" json:"series"`       // whose rounds are counted and quoted; default btc-60s
 	Rounds int     `toml:"rounds" json:"rounds"`       // final rounds that end a seed; default 20
-	Seeds  string  `toml:"seeds" json:"seeds"`         // such as "1..5" or "1,7"; default "1..30"
+	Seeds  string  `toml:"seeds" json:"seeds"`         // such as "1..5", "1,7", "fresh:30" or "committed:HASH"; default "1..30"
 	Start  string  `toml:"start" json:"start"`         // venue time at the begin; default 2026-01-05T00:00:00Z
 	Pace   string  `toml:"pace" json:"pace"`           // "step" or a factor of real time; default step
 	Think  float64 `toml:"think" json:"think"`         // venue time that passes for each second that a seat thinks
@@ -38,8 +38,14 @@ type Config struct {
 	// Anonymous hides the name of the asset, the level of its price and the date.
 	Anonymous bool `toml:"anonymous" json:"anonymous,omitempty"`
 
-	TapeHash string `toml:"-" json:"tape_sha256,omitempty"` // of the file's content
-	Seats    []Seat `toml:"seat" json:"seats"`
+	TapeHash    string `toml:"-" json:"tape_sha256,omitempty"` // of the file's content
+	TapeSource  string `toml:"-" json:"tape_source,omitempty"`
+	TapeWindows int    `toml:"-" json:"tape_windows,omitempty"` // that it could be cut into
+	Committed   int    `toml:"-" json:"seed_count,omitempty"`   // of committed seeds
+	Seats       []Seat `toml:"seat" json:"seats"`
+
+	// Reveal is the file of committed seeds.
+	Reveal string `toml:"-" json:"-"`
 
 	// Hand allows seats without a kind and without a command, for Serve.
 	Hand bool `toml:"-" json:"-"`
@@ -48,8 +54,13 @@ type Config struct {
 	start  int64
 	pace   int64
 	stall  time.Duration
-	seeds  []uint64
-	tape   []core.Price // nil: a simulated index
+	sealed string   // fresh or committed; "": the settings have the seeds
+	count  int      // of the seeds
+	seeds  []uint64 // nil for fresh ones, and for committed ones until they are revealed
+	salt   string   // of committed seeds
+
+	tape          *tape // nil: a simulated index
+	windowSeconds int   // how much of it a seed takes
 }
 
 // Seat is one account that trades in the arena.
@@ -62,6 +73,7 @@ type Seat struct {
 	Mandate map[string]any `toml:"mandate" json:"mandate,omitempty"`
 	Faults  []string       `toml:"faults" json:"faults,omitempty"`
 	Holds   bool           `toml:"holds" json:"holds,omitempty"` // it may end with orders and contracts
+	Files   []string       `toml:"files" json:"files,omitempty"` // what the process reads beside its arguments: its digest covers them
 
 	fund    core.Pips
 	mandate core.Mandate
@@ -136,7 +148,7 @@ func (c *Config) Complete() (err error) {
 	if c.stall, err = time.ParseDuration(c.Stall); err != nil || c.stall < time.Millisecond {
 		return badConfig("stall %q: a duration such as 60s", c.Stall)
 	}
-	if c.seeds, err = ParseSeeds(c.Seeds); err != nil {
+	if err = cmp.Or(c.chooseSeeds(), c.reveal()); err != nil {
 		return err
 	}
 	switch {
@@ -150,15 +162,8 @@ func (c *Config) Complete() (err error) {
 		return badConfig("think goes with the pace step alone")
 	}
 	if c.Tape != "" {
-		if c.tape, err = readTape(c.Tape, c.series.Feed); err != nil {
+		if err := c.cutTape(); err != nil {
 			return err
-		}
-		if c.TapeHash, err = hashFile(c.Tape); err != nil {
-			return &ConfigError{err}
-		}
-		cadence := int(c.series.Cadence) * 60
-		if need := (c.Rounds+2)*cadence + 60; len(c.tape) < need && !c.Hand {
-			return badConfig("tape %s has %d seconds; %d rounds of %s need %d", c.Tape, len(c.tape), c.Rounds, c.Series, need)
 		}
 	}
 	for i := range c.Seats {
@@ -210,6 +215,9 @@ func seriesOf(name string) (core.Series, error) {
 	return core.Series{}, badConfig("series %q: one of %s", name, strings.Join(names, ", "))
 }
 
+// maxSeeds bounds the seeds of a range and those that are sealed.
+const maxSeeds = 1_000_000
+
 // ParseSeeds parses seeds: numbers and ranges such as 1..50, separated by commas.
 func ParseSeeds(text string) (seeds []uint64, err error) {
 	for part := range strings.SplitSeq(text, ",") {
@@ -219,7 +227,7 @@ func ParseSeeds(text string) (seeds []uint64, err error) {
 		}
 		a, err1 := strconv.ParseUint(from, 10, 63)
 		b, err2 := strconv.ParseUint(to, 10, 63)
-		if err := errors.Join(err1, err2); err != nil || a > b || b-a >= 1_000_000 {
+		if err := errors.Join(err1, err2); err != nil || a > b || b-a >= maxSeeds {
 			return nil, badConfig("seeds %q: numbers and ranges, such as 1..50 or 3,7", text)
 		}
 		for s := a; s <= b; s++ {
@@ -240,6 +248,8 @@ func (s *Seat) complete(hand bool) (err error) {
 		return errors.New("either a kind or a command")
 	case s.Kind != "" && s.MCP:
 		return errors.New("mcp goes with a command")
+	case s.Command == "" && len(s.Files) > 0:
+		return errors.New("files go with a command")
 	}
 	if s.Fund == nil {
 		s.Fund = int64(100)
@@ -255,6 +265,9 @@ func (s *Seat) complete(hand bool) (err error) {
 			return err
 		}
 		if err := commandExists(s.argv[0]); err != nil {
+			return err
+		}
+		if _, err := s.digest(); err != nil {
 			return err
 		}
 	}

@@ -57,10 +57,14 @@ func TestBadConfig(t *testing.T) {
 		"series = \"gold-60s\"\n" + seat:                              "series",
 		"noise = 6\n" + seat:                                          "noise",
 		fmt.Sprintf("tape = %q\n%s", "/no/tape.csv", seat):            "no such file",
-		fmt.Sprintf("tape = %q\n%s", tape("2000000000,BTC,a,60000", "1000000000,BTC,a,60000"), seat):  "the time falls",
-		fmt.Sprintf("tape = %q\n%s", tape("1000000000,BTC,a,60000", "20000000000,BTC,a,60000"), seat): "no index of BTC",
-		fmt.Sprintf("tape = %q\n%s", tape("1000000000,BTC,a,60000", "3000000000,BTC,a,60000"), seat):  "20 rounds of btc-60s need",
-		fmt.Sprintf("tape = %q\n%s", tape("1000000000,gold,a,2000", "3000000000,gold,a,2000"), seat):  "no price of BTC",
+		fmt.Sprintf("tape = %q\n%s", tape("2000000000,BTC,a,60000", "1000000000,BTC,a,60000"), seat):                      "the time falls",
+		fmt.Sprintf("tape = %q\n%s", tape("1000000000,BTC,a,60000", "20000000000,BTC,a,60000"), seat):                     "no index of BTC",
+		fmt.Sprintf("tape = %q\n%s", tape("1000000000,BTC,a,60000", "3000000000,BTC,a,60000"), seat):                      "0 windows of 1380 seconds, for 20 rounds of btc-60s; 30 seeds need as many",
+		fmt.Sprintf("seeds = \"fresh:2\"\ntape = %q\n%s", tape("1000000000,BTC,a,60000", "3000000000,BTC,a,60000"), seat): "cannot be sealed",
+		"seeds = \"fresh:0\"\n" + seat: "fresh:N", "seeds = \"fresh:2000000\"\n" + seat: "fresh:N", "seeds = \"fresh:07\"\n" + seat: "fresh:N",
+		"seeds = \"committed:abc\"\n" + seat: "committed:HASH", "seeds = \"committed:" + strings.Repeat("0", 64) + "\"\n" + seat: "--reveal",
+		seat + "files = [\"/no/such/file\"]\n": "files go with a command", "[[seat]]\nname = \"a\"\ncommand=\"true\"\nfiles = [\"/no/such/file\"]\n": "/no/such/file",
+		fmt.Sprintf("tape = %q\n%s", tape("1000000000,gold,a,2000", "3000000000,gold,a,2000"), seat): "no price of BTC",
 	} {
 		path := filepath.Join(t.TempDir(), "arena.toml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -74,27 +78,6 @@ func TestBadConfig(t *testing.T) {
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v, want %q", text, err, want)
 		}
-	}
-}
-
-// TestTape tests a run on recorded prices, whose index is that of the tape.
-func TestTape(t *testing.T) {
-	var rows strings.Builder
-	for s := range 400 {
-		fmt.Fprintf(&rows, "%d,BTC,a,%d.5\n", int64(s+1)*1_000_000_000, 60_000+s%7)
-	}
-	path := filepath.Join(t.TempDir(), "tape.csv")
-	if err := os.WriteFile(path, []byte(rows.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c := testConfig(t, func(c *Config) { c.Tape, c.Rounds, c.Seeds = path, 2, "1" })
-	dir := t.TempDir()
-	mustRun(t, c, Options{Dir: dir})
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Verify(dir, nil); err != nil { // the bundle needs no tape
-		t.Error(err)
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *seedRun) sequenceDue() error {
 	}
 	second := false
 	for s.tick <= now {
-		price, ok, err := s.prices.next()
+		price, err := s.prices.next()
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *seedRun) sequenceDue() error {
 		for _, x := range s.seats {
 			stale = stale || x.faults.indexIsStale()
 		}
-		if ok && !stale {
+		if !stale {
 			t := core.IndexTick{Feed: s.c.series.Feed, Second: s.tick / core.NsPerSec, Price: price, Count: 1}
 			if err := s.submit(&core.PostIndex{Tick: t}); err != nil {
 				return err

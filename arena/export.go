@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"duplex/core"
@@ -62,7 +61,7 @@ func Export(dir, out string, format export.Format, raw bool, progress func(done,
 		return badConfig("%s is inside the run %s, which would then have files that are not its own: name another folder with --out", out, run)
 	}
 	for i, seed := range seeds {
-		at := filepath.Join(dir, strconv.FormatUint(seed, 10))
+		at := seedDir(dir, seed)
 		for _, bundle := range manifestsOf(at) {
 			rel, err := filepath.Rel(dir, bundle)
 			if err != nil {

@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"duplex/core/journal"
@@ -87,8 +86,7 @@ func notOwn(dir, what string) error {
 
 // checkSeedFolder is checkReplaceable for the folder of a seed, which has bundles of single seats if each
 // has its own venue.
-func checkSeedFolder(dir string, seed uint64, c *Config) error {
-	at := filepath.Join(dir, strconv.FormatUint(seed, 10))
+func checkSeedFolder(at string, c *Config) error {
 	if !c.Solo {
 		return checkReplaceable(at)
 	}

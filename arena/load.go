@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -17,14 +18,13 @@ func IsRun(dir string) bool {
 	}
 	seeds, _ := startedSeeds(dir)
 	return slices.ContainsFunc(seeds, func(seed uint64) bool {
-		return IsBundle(filepath.Join(dir, strconv.FormatUint(seed, 10)))
+		return IsBundle(seedDir(dir, seed))
 	})
 }
 
-// bundles returns the folders of the bundles of a seed of a run: more than one if each seat has its
+// bundles returns the folders of the bundles in the folder of a seed: more than one if each seat has its
 // own venue.
-func bundles(dir string, seed uint64, c *Config) (list []string) {
-	at := filepath.Join(dir, strconv.FormatUint(seed, 10))
+func bundles(at string, c *Config) (list []string) {
 	if !c.Solo {
 		return []string{at}
 	}
@@ -34,30 +34,27 @@ func bundles(dir string, seed uint64, c *Config) (list []string) {
 	return list
 }
 
-// completeSeeds returns the seeds of a run that are complete: those with the bundle of every seat, if
-// each has its own venue. settings are those that the run has by its settings.
-func completeSeeds(dir string) (seeds, settings []uint64, err error) {
+// completeSeeds returns the seeds of a run that are complete, those with the bundle of every seat if each has its own
+// venue, and the settings of the run.
+func completeSeeds(dir string) (seeds []uint64, c *Config, err error) {
 	started, err := startedSeeds(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, seed := range started {
-		found := manifestsOf(filepath.Join(dir, strconv.FormatUint(seed, 10)))
+		found := manifestsOf(seedDir(dir, seed))
 		m, err := readManifest(found[0])
 		if err != nil {
 			return nil, nil, err
 		}
-		if settings, err = ParseSeeds(m.Settings.Seeds); err != nil {
-			return nil, nil, err
-		}
-		if !m.Settings.Solo || len(found) == len(m.Settings.Seats) {
+		if c = m.Settings; len(found) == len(bundles("", c)) {
 			seeds = append(seeds, seed)
 		}
 	}
 	if len(seeds) == 0 {
 		return nil, nil, badConfig("%s has no complete seed", dir)
 	}
-	return seeds, settings, nil
+	return seeds, c, nil
 }
 
 // startedSeeds returns the seeds of a run that have a manifest.
@@ -99,18 +96,21 @@ func loadRun(dir string, check bool, progress func(done, total int)) (runs []*se
 	}
 	var bad []error
 	for i, seed := range seeds {
-		f, err := loadSeed(filepath.Join(dir, strconv.FormatUint(seed, 10)), check)
+		f, err := loadSeed(seedDir(dir, seed), check)
 		if err != nil {
 			bad = append(bad, err)
 			continue
 		}
 		runs = append(runs, f)
-		if err := sameRun(filepath.Join(dir, strconv.FormatUint(seed, 10)), f.Setup, runs[0].Setup); err != nil {
+		if err := sameRun(seedDir(dir, seed), f.Setup, runs[0].Setup); err != nil {
 			return nil, err
 		}
 		if progress != nil {
 			progress(i+1, len(seeds))
 		}
+	}
+	if len(runs) > 0 {
+		bad = append(bad, checkSeals(runs))
 	}
 	return runs, errors.Join(bad...)
 }
@@ -122,6 +122,8 @@ func sameRun(dir string, m, other *Manifest) error {
 		return badConfig("%s is of another setup than seed %d", dir, other.Seed)
 	case m.Versions != other.Versions:
 		return badConfig("%s is of other versions than seed %d", dir, other.Seed)
+	case m.Settings.Seeds != other.Settings.Seeds:
+		return badConfig("%s is of other seeds than seed %d", dir, other.Seed)
 	case !sameSeats(m.Settings, other.Settings):
 		return badConfig("%s has other seats than seed %d", dir, other.Seed)
 	}
@@ -145,6 +147,9 @@ func loadSeed(at string, check bool) (joined *seedFigures, err error) {
 		if err := sameRun(dir, f.Setup, joined.Setup); err != nil {
 			return nil, err
 		}
+		if !reflect.DeepEqual(f.Setup.Seal, joined.Setup.Seal) || !reflect.DeepEqual(f.Setup.Tape, joined.Setup.Tape) {
+			return nil, fmt.Errorf("%s has another seal or window of the tape than the other seats", dir)
+		}
 		joined.Seats = append(joined.Seats, f.Seats...)
 		joined.Reproducible = joined.Reproducible && f.Reproducible
 	}
@@ -154,19 +159,32 @@ func loadSeed(at string, check bool) (joined *seedFigures, err error) {
 			return nil, fmt.Errorf("%s: its bundles do not have every seat of the settings once", at)
 		}
 	}
-	return joined, nil
+	digests := make([]*string, len(joined.Seats))
+	for i, s := range joined.Seats {
+		digests[i] = s.Digest
+	}
+	return joined, errors.Join(joined.Setup.checkSeal(digests), joined.Setup.checkWindow())
 }
 
 // checkComplete returns an error unless a run has exactly the seeds of its settings.
 func checkComplete(dir string) error {
-	seeds, settings, err := completeSeeds(dir)
+	seeds, c, err := completeSeeds(dir)
 	if err != nil {
 		return err
 	}
-	if missing := slices.DeleteFunc(slices.Clone(settings), func(x uint64) bool { return slices.Contains(seeds, x) }); len(missing) > 0 {
-		return badConfig("%s has %d of %d seeds, and seed %d is not complete: dx arena run continues it", dir, len(seeds), len(settings), missing[0])
+	if c.seeds == nil { // sealed: which ones they are is checked with the bundles
+		if len(seeds) < c.count {
+			return badConfig("%s has %d of %d seeds: dx arena run continues it", dir, len(seeds), c.count)
+		}
+		if len(seeds) > c.count {
+			return badConfig("%s has %d seeds, and %d in its settings", dir, len(seeds), c.count)
+		}
+		return nil
 	}
-	if !slices.Equal(seeds, settings) {
+	if missing := slices.DeleteFunc(slices.Clone(c.seeds), func(x uint64) bool { return slices.Contains(seeds, x) }); len(missing) > 0 {
+		return badConfig("%s has %d of %d seeds, and seed %d is not complete: dx arena run continues it", dir, len(seeds), c.count, missing[0])
+	}
+	if !slices.Equal(seeds, c.seeds) {
 		return badConfig("%s has seeds that are not in its settings", dir)
 	}
 	return nil

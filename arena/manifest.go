@@ -21,12 +21,14 @@ import (
 )
 
 // bundleVersion is the version of the layout of a bundle.
-const bundleVersion = 1
+const bundleVersion = 2
 
 // Manifest describes the bundle of one seed.
 type Manifest struct {
 	SetupHash    string            `json:"setup_hash"`
 	Seed         uint64            `json:"seed"`
+	Seal         *Seal             `json:"seal"` // null if the settings have the seeds
+	Tape         *window           `json:"tape"` // null without a tape
 	Reproducible bool              `json:"reproducible"`
 	CommandsHash string            `json:"commands_hash"`
 	StateHash    string            `json:"state_hash"`
@@ -46,19 +48,20 @@ type Versions struct {
 
 // SeatEnd is how a seat ended, which the journal does not show.
 type SeatEnd struct {
-	Name       string `json:"name"`
-	Number     int    `json:"number"`
-	Stalls     int    `json:"stalls"`
-	ExitStatus *int   `json:"exit_status"` // of a process that ended before the run; null: it did not
-	Output     string `json:"output,omitempty"`
+	Name       string  `json:"name"`
+	Number     int     `json:"number"`
+	Stalls     int     `json:"stalls"`
+	ExitStatus *int    `json:"exit_status"` // of a process that ended before the run; null: it did not
+	Output     string  `json:"output,omitempty"`
+	Digest     *string `json:"digest"` // SHA-256 of the process; null for a baseline
 }
 
 func versions(dx string) Versions {
 	return Versions{Bundle: bundleVersion, Dx: dx, Journal: journal.Format, Revision: int(core.RevisionNewest)}
 }
 
-// SetupHash is the hash of everything that the seats of two runs must share to be compared: seeds,
-// settings, mandates, faults, market and versions, but not the seats' commands.
+// SetupHash is the hash of everything that the seats of two runs must share to be compared: seeds, or the
+// number of sealed ones, settings, mandates, faults, market and versions, but not the seats' commands.
 func SetupHash(c *Config, dx string) string { return setupHash(c, versions(dx)) }
 
 func setupHash(c *Config, v Versions) string {
@@ -68,7 +71,8 @@ func setupHash(c *Config, v Versions) string {
 		Faults  []string
 	}
 	x := struct {
-		Seeds                            []uint64
+		Seeds                            []uint64 // nil if they are sealed
+		Count                            int      `json:",omitempty"` // of sealed seeds
 		Series, Start, Pace, Stall, Tape string
 		Rounds                           int
 		Think, Noise                     float64
@@ -76,7 +80,10 @@ func setupHash(c *Config, v Versions) string {
 		Seats                            []setupSeat
 		Versions                         Versions
 		Anonymous                        bool `json:",omitempty"`
-	}{c.seeds, c.Series, c.Start, c.Pace, c.Stall, c.TapeHash, c.Rounds, c.Think, c.Noise, c.Solo, nil, v, c.Anonymous}
+	}{c.seeds, 0, c.Series, c.Start, c.Pace, c.Stall, c.TapeHash, c.Rounds, c.Think, c.Noise, c.Solo, nil, v, c.Anonymous}
+	if c.sealed != "" {
+		x.Seeds, x.Count = nil, c.count
+	}
 	for i := range c.Seats {
 		x.Seats = append(x.Seats, setupSeat{c.Seats[i].fund, c.Seats[i].Mandate, c.Seats[i].Faults})
 	}
@@ -86,6 +93,13 @@ func setupHash(c *Config, v Versions) string {
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
+}
+
+// hashByCount returns the setup_hash that a run would have if its seeds were sealed.
+func hashByCount(m *Manifest) string {
+	c := *m.Settings
+	c.sealed = sealFresh
+	return setupHash(&c, m.Versions)
 }
 
 const (

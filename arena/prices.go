@@ -10,32 +10,37 @@ import (
 // prices are the index of a run, second by second: of a tape, or drawn from the seed.
 type prices struct {
 	index *indexPath
-	tape  *tape // nil: the index is drawn
+	tape  []core.Price // what is left of the window of a tape
+	taped bool         // else the index is drawn
 
 	anonymous bool
 	base      core.Price // the first index of an anonymous run; 0: none yet
 }
 
-func newPrices(c *Config, seed uint64) *prices {
-	p := &prices{index: newIndexPath(stream(seed, "index")), anonymous: c.Anonymous}
-	if c.tape != nil {
-		p.tape = &tape{prices: c.tape}
+// newPrices returns the prices of a seed; w is its window of the tape, or nil.
+func newPrices(c *Config, seed uint64, w *window) *prices {
+	p := &prices{index: newIndexPath(stream(seed, "index")), anonymous: c.Anonymous, taped: w != nil}
+	if w != nil {
+		p.tape = c.pricesOf(w)
 	}
 	return p
 }
 
-// next returns the price of the next second; false if the tape has none.
-func (p *prices) next() (price core.Price, ok bool, err error) {
-	if p.tape == nil {
-		price, ok = p.index.next(), true
-	} else if price, ok, err = p.tape.next(); err != nil {
-		return 0, false, err
+// next returns the price of the next second. The end of a tape is an error.
+func (p *prices) next() (price core.Price, err error) {
+	switch {
+	case !p.taped:
+		price = p.index.next()
+	case len(p.tape) == 0:
+		return 0, badConfig("the tape ends before the rounds do")
+	default:
+		price, p.tape = p.tape[0], p.tape[1:]
 	}
 	if p.anonymous {
 		p.base = cmp.Or(p.base, price)
 		price = anonymousPrice(price, p.base)
 	}
-	return price, ok, nil
+	return price, nil
 }
 
 // anonymousStart is the first index of an anonymous run, at 1e8 scale.

@@ -12,8 +12,9 @@ import (
 	"duplex/arena/stats"
 )
 
-// Ranking are the seats of runs of one setup, by falling mean of their own profit. Seats that failed come last and
-// have no rank.
+// Ranking are the seats of runs of one setup, by falling mean of their own profit. Seats that failed or are of mixed
+// agents come last and have no rank. Runs whose seeds were sealed and runs whose seeds were not are ranked apart, the
+// sealed ones first.
 type Ranking struct {
 	Rows []Ranked `json:"rows"`
 }
@@ -24,10 +25,11 @@ type Ranked struct {
 	Run         string       `json:"run"`
 	Seat        string       `json:"seat"`
 	Kind        string       `json:"kind"`
+	Sealed      string       `json:"sealed"`
 	ProfitOwn   stats.Figure `json:"profit_own"`
 	Verdict     string       `json:"verdict"`
 	FailedSeeds int          `json:"failed_seeds"`
-	Next        *Next        `json:"next"` // compared with the row below; null at the last
+	Next        *Next        `json:"next"` // compared with the row below; null at the last one with a rank
 
 	report *SeatReport
 	result stats.Result
@@ -53,7 +55,7 @@ func Rank(dirs []string) (*Ranking, error) {
 			return nil, err
 		}
 		for k, other := range reports {
-			if r.SetupHash != other.SetupHash {
+			if !sameSetup(r, other) {
 				return nil, badConfig("%s is of another setup than %s: only runs with the same setup_hash can be compared", dir, dirs[k])
 			}
 			if sameFolder(dir, dirs[k]) || slices.Equal(r.hashes, other.hashes) {
@@ -63,14 +65,33 @@ func Rank(dirs []string) (*Ranking, error) {
 		reports = append(reports, r)
 		for k := range r.Seats {
 			s := &r.Seats[k]
-			out.Rows = append(out.Rows, Ranked{Run: filepath.Base(dir), Seat: s.Name, Kind: s.Kind, ProfitOwn: s.ProfitOwn, Verdict: s.Verdict, FailedSeeds: s.FailedSeeds, report: s, result: r.results[k]})
+			out.Rows = append(out.Rows, Ranked{Run: filepath.Base(dir), Seat: s.Name, Kind: s.Kind, Sealed: r.Sealed, ProfitOwn: s.ProfitOwn, Verdict: s.Verdict, FailedSeeds: s.FailedSeeds, report: s, result: r.results[k]})
 		}
 	}
 	slices.SortStableFunc(out.Rows, func(a, b Ranked) int {
-		return cmp.Or(cmp.Compare(len(a.result.Out), len(b.result.Out)), cmp.Compare(b.ProfitOwn.Mean, a.ProfitOwn.Mean))
+		return cmp.Or(isOpen(a)-isOpen(b), cmp.Compare(min(len(a.result.Out), 1), min(len(b.result.Out), 1)), cmp.Compare(b.ProfitOwn.Mean, a.ProfitOwn.Mean))
 	})
-	out.compare()
+	sealed := slices.IndexFunc(out.Rows, func(r Ranked) bool { return isOpen(r) == 1 })
+	if sealed < 0 {
+		sealed = len(out.Rows)
+	}
+	compareRows(out.Rows[:sealed])
+	compareRows(out.Rows[sealed:])
 	return out, nil
+}
+
+// sameSetup reports whether two runs have the same setup. Of a sealed run that has the number of its seeds, of
+// another the seeds themselves.
+func sameSetup(a, b *Report) bool {
+	return a.SetupHash == b.SetupHash || (a.Sealed == unsealed) != (b.Sealed == unsealed) && a.byCount == b.byCount
+}
+
+// isOpen is 1 for a row whose seeds were not sealed.
+func isOpen(r Ranked) int {
+	if r.Sealed == unsealed {
+		return 1
+	}
+	return 0
 }
 
 func sameFolder(a, b string) bool {
@@ -79,11 +100,11 @@ func sameFolder(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// compare sets the ranks, and compares each row with the one below.
-func (r *Ranking) compare() {
+// compareRows sets the ranks of rows, and compares each with the one below.
+func compareRows(rows []Ranked) {
 	var seats []stats.Result
-	for i := range r.Rows {
-		if row := &r.Rows[i]; row.result.Out == "" {
+	for i := range rows {
+		if row := &rows[i]; row.result.Out == "" {
 			rank := i + 1
 			row.Rank = &rank
 			seats = append(seats, row.result)
@@ -91,7 +112,7 @@ func (r *Ranking) compare() {
 	}
 	pairs := stats.Pair(seats)
 	for i, at := 0, 0; i+1 < len(seats); i++ {
-		r.Rows[i].Next = &Next{pairs[at], true}
+		rows[i].Next = &Next{pairs[at], stats.SameSeeds(&seats[i], &seats[i+1])}
 		at += len(seats) - 1 - i // the pairs of a seat begin with the next one
 	}
 }
@@ -102,6 +123,9 @@ func (r *Ranking) Table(out io.Writer) error {
 	fmt.Fprint(w, "\trun\tseat\tkind\tprofit\t95 % interval\tabove the next by\t95 % interval\tp, corrected\tdrawdown\tBrier\t  verdict\n")
 	for i := range r.Rows {
 		x := &r.Rows[i]
+		if i > 0 && isOpen(*x) > isOpen(r.Rows[i-1]) {
+			fmt.Fprintf(w, "\t\t\t\t\t\t\t\t\t\t\t  seeds that were known before:\n")
+		}
 		rank, above, width, p := "–", "", "", ""
 		if x.Rank != nil {
 			rank = fmt.Sprint(*x.Rank)

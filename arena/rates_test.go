@@ -155,3 +155,31 @@ func TestFewSeedsRates(t *testing.T) {
 		}
 	}
 }
+
+// TestWelchRates tests how often the comparison of two seats on different seeds finds a difference where there is
+// none, with other numbers of seeds and other deviations.
+func TestWelchRates(t *testing.T) {
+	for _, x := range []struct{ seeds, others int }{{30, 30}, {20, 60}} {
+		t.Run(fmt.Sprintf("%d and %d seeds", x.seeds, x.others), func(t *testing.T) {
+			t.Parallel()
+			r := stream(1, t.Name())
+			a, b := stats.Result{Seeds: make([]uint64, x.seeds), Profits: make([]float64, x.seeds)}, stats.Result{Seeds: make([]uint64, x.others), Profits: make([]float64, x.others)}
+			a.Seeds[0] = 1 // other seeds, also if they are as many
+			found := 0.0
+			for range rateDraws {
+				for i := range a.Profits {
+					a.Profits[i] = 30 * r.NormFloat64()
+				}
+				for i := range b.Profits {
+					b.Profits[i] = 10 * r.NormFloat64()
+				}
+				if p := stats.Pair([]stats.Result{a, b})[0].P; *p < 0.05 {
+					found++
+				}
+			}
+			if rate := found / rateDraws; rate < leastRate || rate > mostRate {
+				t.Errorf("p is below 0.05 in %.2f %% of the runs, want 4 to 6 %%", 100*rate)
+			}
+		})
+	}
+}

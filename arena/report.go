@@ -1,10 +1,12 @@
 package arena
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"duplex/arena/stats"
 	"duplex/internal/atomicfile"
@@ -15,6 +17,8 @@ type Report struct {
 	SetupHash    string         `json:"setup_hash"`
 	Reproducible bool           `json:"reproducible"`
 	About        About          `json:"about"`
+	Sealed       string         `json:"sealed"` // fresh, committed or no
+	Tape         *TapeReport    `json:"tape"`   // null without a tape
 	Seeds        []uint64       `json:"seeds"`
 	Seats        []SeatReport   `json:"seats"`
 	Paired       []stats.Paired `json:"paired"`
@@ -26,6 +30,7 @@ type Report struct {
 	curves  []*curves
 	results []stats.Result // of the seats, for comparisons with other runs
 	hashes  []string       // commands_hash by seed
+	byCount string         // the setup_hash that the run would have with sealed seeds
 }
 
 // About says what was run, and that it was no real market.
@@ -38,6 +43,13 @@ type About struct {
 	Noise     float64           `json:"noise"` // orders of noise traders a second
 	Solo      bool              `json:"solo"`
 	Commands  map[string]string `json:"commands"` // of the seats that are processes
+}
+
+// TapeReport says which recorded prices were played.
+type TapeReport struct {
+	SHA256  string `json:"sha256"` // of the file
+	Source  string `json:"source"`
+	Windows int    `json:"windows"` // that it could be cut into
 }
 
 // SeatReport is the report of one seat.
@@ -115,7 +127,11 @@ func MakeReport(dir string, check bool, progress func(done, total int)) (*Report
 // reportOf computes the report of the seeds of a run.
 func reportOf(runs []*seedFigures) *Report {
 	c := runs[0].Setup.Settings
-	r := &Report{SetupHash: runs[0].Setup.SetupHash, Reproducible: true, About: about(c), Of: len(c.seeds), Between: betweenSeats(runs), name: c.Name}
+	r := &Report{SetupHash: runs[0].Setup.SetupHash, Reproducible: true, About: about(c), Of: c.count, Between: betweenSeats(runs), name: c.Name}
+	r.Sealed, r.byCount = cmp.Or(c.sealed, unsealed), hashByCount(runs[0].Setup)
+	if c.TapeHash != "" {
+		r.Tape = &TapeReport{c.TapeHash, c.TapeSource, c.TapeWindows}
+	}
 	for _, f := range runs {
 		r.Seeds = append(r.Seeds, f.Seed)
 		r.hashes = append(r.hashes, f.CommandsHash)
@@ -129,7 +145,7 @@ func reportOf(runs []*seedFigures) *Report {
 		seat := seatReport(of, r.Seeds)
 		r.Seats = append(r.Seats, seat)
 		r.curves = append(r.curves, curvesOf(of))
-		r.results = append(r.results, resultOf(of, &seat))
+		r.results = append(r.results, resultOf(of, &seat, r.Seeds))
 	}
 	for i, j := range stats.Judge(r.results, len(r.Seeds) == r.Of) {
 		r.Seats[i].Judgement = j
@@ -150,17 +166,22 @@ func about(c *Config) About {
 
 // resultOf returns what the tests are about: the profits of a seat without what it won from other seats. A seat
 // that loses on purpose would make another one look skilled.
-func resultOf(of []*seatFigures, seat *SeatReport) stats.Result {
-	x := stats.Result{Name: seat.Name}
+func resultOf(of []*seatFigures, seat *SeatReport, seeds []uint64) stats.Result {
+	x := stats.Result{Name: seat.Name, Seeds: seeds}
 	for _, s := range of {
 		x.Profits = append(x.Profits, s.profitOwn())
 		x.Swing = max(x.Swing, s.Swing)
 	}
-	if seat.FailedSeeds > 0 {
+	switch {
+	case seat.FailedSeeds > 0:
 		x.Out = stats.Failed
+	case slices.ContainsFunc(of, func(s *seatFigures) bool { return !equalText(s.Digest, of[0].Digest) }):
+		x.Out = stats.MixedAgents
 	}
 	return x
 }
+
+func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // profitOwn is the profit of a seed without what the seat won from others, in dollars.
 func (s *seatFigures) profitOwn() float64 { return s.Profit - s.fromSeats() }

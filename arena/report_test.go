@@ -47,7 +47,7 @@ func TestVerify(t *testing.T) {
 	}
 	everyFigure(t, filepath.Join(dir, reportName))
 
-	if err := edit(filepath.Join(dir, "2", manifestName), `"bundle": 1`, `"bundle": 9`); err != nil {
+	if err := edit(filepath.Join(dir, "2", manifestName), `"bundle": 2`, `"bundle": 9`); err != nil {
 		t.Fatal(err)
 	}
 	_, err1 := Verify(dir, nil)

@@ -183,7 +183,7 @@ func TestPace(t *testing.T) {
 			x.log.mu.Lock()
 			_ = x.log.out.Flush() // the log keeps the error
 			x.log.mu.Unlock()
-			rows, _ := readRows(filepath.Join(dir, "2", "trajectories", "rest.jsonl"))
+			rows, _ := readRows(filepath.Join(run.dir, "trajectories", "rest.jsonl"))
 			calls = len(rows)
 		}
 	}})

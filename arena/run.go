@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -27,6 +26,9 @@ type Options struct {
 
 	API, Portal, Admin string // addresses of the listeners; default free ports
 	Hand               bool   // no processes are started: somebody calls by hand
+
+	// ChangedAgents continues a run whose agents were changed. Their seats then have no verdict.
+	ChangedAgents bool
 
 	faults  []string // of a certification, for tests; nil: the standard set
 	closing bool     // processes are asked to end while the venue still answers
@@ -57,7 +59,7 @@ func hostPort(base string) string {
 func Run(ctx context.Context, c *Config, o Options) (*Report, error) {
 	o.Jobs = max(1, o.Jobs)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	if _, err := missingSeeds(c, &o); err != nil { // before anything is written
+	if _, err := planRun(c, &o); err != nil { // before anything is written
 		return nil, err
 	}
 	lock, err := lockRun(o.Dir)
@@ -65,11 +67,11 @@ func Run(ctx context.Context, c *Config, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer lock.Close()
-	todo, err := missingSeeds(c, &o) // another run may have ended meanwhile
+	p, err := planRun(c, &o) // another run may have ended meanwhile
 	if err != nil {
 		return nil, err
 	}
-	if err := runSeeds(ctx, c, &o, todo); err != nil {
+	if err := p.run(ctx); err != nil {
 		return nil, err
 	}
 	r, err := MakeReport(o.Dir, false, nil)
@@ -79,43 +81,101 @@ func Run(ctx context.Context, c *Config, o Options) (*Report, error) {
 	return r, cmp.Or(r.Write(o.Dir), r.Failed())
 }
 
-// missingSeeds returns the seeds that are to be run. Complete seeds of another setup are an error, and so is
-// a folder that a run would replace although it is no bundle.
-func missingSeeds(c *Config, o *Options) (todo []uint64, err error) {
-	done, err := startedSeeds(o.Dir)
+// plan is what is left of a run.
+type plan struct {
+	c       *Config
+	o       *Options
+	digests []*string // of the seats, at the begin
+	todo    []int     // places of the seeds that are not complete
+
+	replaced map[int]string // folders of seeds of which a part is complete, by place
+}
+
+// planRun returns what is left of a run. Complete seeds of another setup or, unless they are allowed, of other agents
+// are an error, and so is a folder that a run would replace although it is no bundle.
+func planRun(c *Config, o *Options) (*plan, error) {
+	p := &plan{c: c, o: o, replaced: map[int]string{}}
+	var err error
+	if p.digests, err = c.digests(); err != nil {
+		return nil, err
+	}
+	started, err := startedSeeds(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	hash := SetupHash(c, o.Version)
-	for _, seed := range done {
-		for _, dir := range manifestsOf(filepath.Join(o.Dir, strconv.FormatUint(seed, 10))) {
-			m, err := readManifest(dir)
-			if err != nil {
+	done, hash := map[int]bool{}, SetupHash(c, o.Version)
+	for _, seed := range started {
+		at := seedDir(o.Dir, seed)
+		found := manifestsOf(at)
+		var m *Manifest
+		for _, dir := range found {
+			if m, err = readManifest(dir); err != nil {
 				return nil, err
 			}
-			if m.SetupHash != hash || !sameSeats(m.Settings, c) {
+			if m.SetupHash != hash || !sameSeats(m.Settings, c) || m.Settings.Seeds != c.Seeds {
 				return nil, badConfig("%s has a complete run of seed %d with another setup: name another folder with --out", o.Dir, seed)
 			}
-		}
-	}
-	for _, seed := range c.seeds {
-		complete := slices.Contains(done, seed)
-		for _, dir := range bundles(o.Dir, seed, c) {
-			if _, err := os.Stat(filepath.Join(dir, manifestName)); err != nil {
-				complete = false
-			}
-		}
-		if !complete {
-			if err := checkSeedFolder(o.Dir, seed, c); err != nil {
+			if err := c.checkDigests(p.digests, m.Seats); err != nil && !o.ChangedAgents {
 				return nil, err
 			}
-			todo = append(todo, seed)
+		}
+		place, ok := m.place(c)
+		if !ok {
+			return nil, badConfig("%s has seed %d, which is not one of the seeds %s", o.Dir, seed, c.Seeds)
+		}
+		if len(found) == len(bundles(at, c)) {
+			done[place] = true
+		} else {
+			p.replaced[place] = at
 		}
 	}
-	if len(todo) == 0 {
+	for place := range c.count {
+		if done[place] {
+			continue
+		}
+		p.todo = append(p.todo, place)
+		for _, at := range p.folders(place) {
+			if err := checkSeedFolder(at, c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(p.todo) == 0 {
 		return nil, badConfig("%s has complete runs of all these seeds: name other seeds, or another folder with --out", o.Dir)
 	}
-	return todo, nil
+	return p, nil
+}
+
+// place returns the place of the seed of a bundle in a run, false if it has none.
+func (m *Manifest) place(c *Config) (int, bool) {
+	if c.sealed == sealFresh {
+		if m.Seal == nil || m.Seal.Place == nil {
+			return 0, false
+		}
+		return *m.Seal.Place, true
+	}
+	at := slices.Index(c.seeds, m.Seed)
+	return at, at >= 0
+}
+
+// folders returns the folders that the seed of a place replaces: what a run that was killed has left.
+func (p *plan) folders(place int) []string {
+	list := []string{p.playing(place)}
+	if at := p.replaced[place]; at != "" {
+		list = append(list, at)
+	} else if p.c.seeds != nil {
+		list = append(list, seedDir(p.o.Dir, p.c.seeds[place]))
+	}
+	return list
+}
+
+// playing returns the folder of a seed while it plays. It is named by the place, because a seat can read the name.
+func (p *plan) playing(place int) string {
+	return filepath.Join(p.o.Dir, fmt.Sprint("playing-", place))
+}
+
+func seedDir(dir string, seed uint64) string {
+	return filepath.Join(dir, strconv.FormatUint(seed, 10))
 }
 
 // sameSeats reports whether two configs have the same seats, by name and agent.
@@ -125,17 +185,14 @@ func sameSeats(a, b *Config) bool {
 	})
 }
 
-// runSeeds runs seeds, some at the same time.
-func runSeeds(ctx context.Context, c *Config, o *Options, seeds []uint64) error {
+// run runs the seeds that are left, some at the same time.
+func (p *plan) run(ctx context.Context) error {
 	stopped := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var mu sync.Mutex
-	rounds, failed := map[string]int{}, error(nil)
-	all := 0
-	for _, seed := range seeds {
-		all += c.Rounds * len(bundles(o.Dir, seed, c))
-	}
+	var failed error
+	rounds, all := map[string]int{}, len(p.todo)*p.c.Rounds*len(bundles("", p.c))
 	progress := func(dir string) func(int) {
 		return func(n int) {
 			mu.Lock()
@@ -145,32 +202,28 @@ func runSeeds(ctx context.Context, c *Config, o *Options, seeds []uint64) error 
 			for _, n := range rounds {
 				sum += n
 			}
-			if o.Progress != nil {
-				o.Progress(sum, all)
+			if p.o.Progress != nil {
+				p.o.Progress(sum, all)
 			}
 		}
 	}
-	queue := make(chan uint64)
+	queue := make(chan int)
 	var jobs sync.WaitGroup
-	for range min(o.Jobs, len(seeds)) {
+	for range min(p.o.Jobs, len(p.todo)) {
 		jobs.Go(func() {
-			for seed := range queue {
-				for i, dir := range bundles(o.Dir, seed, c) {
-					err := runSeed(ctx, c, seed, dir, seatsOf(c, i), o, progress(dir))
-					if err != nil {
-						mu.Lock()
-						failed = errors.Join(failed, fmt.Errorf("seed %d: %w", seed, err))
-						mu.Unlock()
-						stop()
-						break
-					}
+			for place := range queue {
+				if err := p.runPlace(ctx, place, progress); err != nil {
+					mu.Lock()
+					failed = errors.Join(failed, err)
+					mu.Unlock()
+					stop()
 				}
 			}
 		})
 	}
-	for _, seed := range seeds {
+	for _, place := range p.todo {
 		select {
-		case queue <- seed:
+		case queue <- place:
 		case <-ctx.Done():
 		}
 	}
@@ -180,6 +233,37 @@ func runSeeds(ctx context.Context, c *Config, o *Options, seeds []uint64) error 
 		failed = stopped.Err() // between two seeds, no run has failed
 	}
 	return failed
+}
+
+// runPlace runs the seed of a place. Until all its seats have played, nothing in the folder of the run has the seed:
+// then the manifests are written, and the folder gets its name.
+func (p *plan) runPlace(ctx context.Context, place int, progress func(dir string) func(int)) error {
+	now, err := p.c.digests()
+	if err != nil {
+		return err
+	}
+	if err := p.c.changed(p.digests, now); err != nil {
+		return err
+	}
+	for _, at := range p.folders(place) {
+		if err := os.RemoveAll(at); err != nil {
+			return err
+		}
+	}
+	d := p.c.draw(place, now)
+	list := bundles(p.playing(place), p.c)
+	manifests := make([]*Manifest, len(list))
+	for i, dir := range list {
+		if manifests[i], err = playSeed(ctx, p.c, d, dir, seatsOf(p.c, i), now, p.o, progress(dir)); err != nil {
+			return fmt.Errorf("seed %d: %w", d.seed, err)
+		}
+	}
+	for i, dir := range list {
+		if err := writeManifest(dir, manifests[i]); err != nil {
+			return err
+		}
+	}
+	return os.Rename(p.playing(place), seedDir(p.o.Dir, d.seed))
 }
 
 // seatsOf returns the indices of the seats in bundle i of a seed.
@@ -193,32 +277,27 @@ func seatsOf(c *Config, i int) (seats []int) {
 	return seats
 }
 
-// runSeed runs one seed into a bundle. The manifest is written last, so that only a complete bundle
-// has one.
-func runSeed(ctx context.Context, c *Config, seed uint64, dir string, seats []int, o *Options, progress func(int)) (err error) {
-	// What an interrupted run left. The manifest goes first: without it a bundle counts as incomplete.
-	if err = os.Remove(filepath.Join(dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err = os.RemoveAll(dir); err != nil {
-		return err
-	}
-	s, err := newSeedRun(c, seed, dir, seats, o)
+// playSeed runs one seed into a folder, which becomes a bundle when the manifest that it returns is written there.
+func playSeed(ctx context.Context, c *Config, d draw, dir string, seats []int, digests []*string, o *Options, progress func(int)) (m *Manifest, err error) {
+	s, err := newSeedRun(c, d, dir, seats, o)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	for _, x := range s.seats {
+		x.digest = digests[x.number-1]
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(s.work)) }()
 	if err := s.run(ctx, progress); err != nil {
-		return err
+		return nil, err
 	}
 	return s.finish()
 }
 
-// finish writes the bundle of a run that has ended.
-func (s *seedRun) finish() error {
-	m := &Manifest{SetupHash: SetupHash(s.c, s.o.Version), Seed: s.seed, Versions: versions(s.o.Version), Settings: s.c, Reproducible: s.c.pace == 0 && s.c.Think == 0 && !s.o.closing}
+// finish completes the folder of a run that has ended, and returns its manifest.
+func (s *seedRun) finish() (*Manifest, error) {
+	m := &Manifest{SetupHash: SetupHash(s.c, s.o.Version), Seed: s.seed, Seal: s.seal, Tape: s.window, Versions: versions(s.o.Version), Settings: s.c, Reproducible: s.c.pace == 0 && s.c.Think == 0 && !s.o.closing}
 	for _, x := range s.seats {
-		end := SeatEnd{Name: x.Name, Number: x.number, Stalls: x.waits.stalls, ExitStatus: x.exit}
+		end := SeatEnd{Name: x.Name, Number: x.number, Stalls: x.waits.stalls, ExitStatus: x.exit, Digest: x.digest}
 		if x.exit != nil && *x.exit != 0 {
 			end.Output = s.lastOutput(x)
 		}
@@ -226,15 +305,13 @@ func (s *seedRun) finish() error {
 		m.Seats = append(m.Seats, end)
 	}
 	if err := s.keepJournal(); err != nil {
-		return err
+		return nil, err
 	}
 	f, err := analyze(s.dir, m, nil, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m.CommandsHash, m.StateHash = f.CommandsHash, f.StateHash
-	if m.Files, err = hashFiles(s.dir); err != nil {
-		return err
-	}
-	return writeManifest(s.dir, m)
+	m.Files, err = hashFiles(s.dir)
+	return m, err
 }

@@ -25,8 +25,8 @@ import (
 
 // seedRun is the run of one seed: a venue, its market and its seats.
 type seedRun struct {
-	c     *Config
-	seed  uint64
+	c *Config
+	draw
 	dir   string // of the bundle
 	work  string // the data folder while the venue runs
 	seats []*seat
@@ -39,6 +39,7 @@ type seedRun struct {
 	turns    *turns
 	follower *engine.Follower
 
+	window *window // of the tape; nil without one
 	prices *prices
 	tick   int64 // when the next index tick is due, ns
 	maker  marketMaker
@@ -51,6 +52,7 @@ type seedRun struct {
 type seat struct {
 	*Seat
 	number  int
+	digest  *string // of its process
 	key     string
 	secret  []byte
 	user    core.UserID
@@ -71,8 +73,8 @@ type seat struct {
 
 // newSeedRun prepares the run of a seed whose bundle is dir. seats are those of the config, or one of
 // them.
-func newSeedRun(c *Config, seed uint64, dir string, seats []int, o *Options) (s *seedRun, err error) {
-	s = &seedRun{c: c, seed: seed, dir: dir, o: o, log: o.Log}
+func newSeedRun(c *Config, d draw, dir string, seats []int, o *Options) (s *seedRun, err error) {
+	s = &seedRun{c: c, draw: d, window: c.windowOf(d.place), dir: dir, o: o, log: o.Log}
 	if s.work, err = os.MkdirTemp(o.Temp, "dx-arena-"); err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func newSeedRun(c *Config, seed uint64, dir string, seats []int, o *Options) (s 
 		_, _ = rand.Read(x.secret)
 		secrets[x.key] = x.secret
 		keys = append(keys, x.key)
-		x.faults = newSeatFaults(seed, x.Name, x.Seat.faults, c.start, o.closing)
+		x.faults = newSeatFaults(d.seed, x.Name, x.Seat.faults, c.start, o.closing)
 		if x.log, err = newTrajectory(filepath.Join(dir, trajectoriesDir, x.Name+".jsonl"), hex.EncodeToString(x.secret)); err != nil {
 			return nil, err
 		}
@@ -166,7 +168,7 @@ func (s *seedRun) setUp() error {
 	}
 	s.maker = marketMaker{user: makerUser, series: s.c.series}
 	s.noise = newNoise(stream(s.seed, "noise"), s.c.series, noiseUser, int64(s.c.Noise*1000))
-	s.prices = newPrices(s.c, s.seed)
+	s.prices = newPrices(s.c, s.seed, s.window)
 	s.tick = s.c.start - s.c.start%core.NsPerSec + core.NsPerSec
 	return s.submit(&core.SetSession{Feed: s.c.series.Feed, Open: true})
 }

@@ -37,7 +37,7 @@ func Serve(ctx context.Context, c *Config, seed uint64, o Options, ready func(sc
 	}
 	hand := *c
 	hand.Rounds, hand.stall, hand.Solo = math.MaxInt, time.Duration(math.MaxInt64), false
-	s, err := newSeedRun(&hand, seed, filepath.Join(dir, "bundle"), seatsOf(&hand, 0), &o)
+	s, err := newSeedRun(&hand, draw{seed: seed, place: int(seed % maxSeeds)}, filepath.Join(dir, "bundle"), seatsOf(&hand, 0), &o)
 	if err != nil {
 		return err
 	}

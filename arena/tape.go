@@ -1,7 +1,9 @@
 package arena
 
 import (
-	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"duplex/core"
@@ -12,22 +14,79 @@ import (
 // tape is a recorded index, second by second.
 type tape struct {
 	prices []core.Price
-	at     int
+	start  int64  // time of the first price, ns
+	source string // where the prices come from: the sources in the file, in their order
 }
 
-// next returns the price of the next second.
-func (t *tape) next() (core.Price, bool, error) {
-	if t.at >= len(t.prices) {
-		return 0, false, badConfig("the tape ends before the rounds do")
+// window is the part of a tape that one seed plays. Seeds that played the same prices would be one draw.
+type window struct {
+	Window  int   `json:"window"`   // from 0, by the place of the seed
+	StartTs int64 `json:"start_ts"` // of the first price, ns
+	Seconds int   `json:"seconds"`
+}
+
+// windowSeconds returns how much of a tape a seed takes: two rounds more than are counted, and a minute.
+func windowSeconds(rounds int, s core.Series) int { return (rounds+2)*int(s.Cadence)*60 + 60 }
+
+// cutTape reads the tape of a config, and cuts it into windows.
+func (c *Config) cutTape() (err error) {
+	if c.sealed != "" {
+		return badConfig("tape and seeds %s: the windows of a tape are known, and cannot be sealed", c.Seeds)
 	}
-	p := t.prices[t.at]
-	t.at++
-	return p, true, nil
+	if c.tape, err = readTape(c.Tape, c.series.Feed); err != nil {
+		return err
+	}
+	if c.TapeHash, err = hashFile(c.Tape); err != nil {
+		return &ConfigError{err}
+	}
+	c.TapeSource, c.windowSeconds = c.tape.source, windowSeconds(c.Rounds, c.series)
+	c.TapeWindows = len(c.tape.prices) / c.windowSeconds
+	if c.TapeWindows < c.count && !c.Hand {
+		return badConfig("tape %s has %d seconds: %s of %d seconds, for %s of %s; %s need as many", c.Tape, len(c.tape.prices), several(c.TapeWindows, "window"), c.windowSeconds, several(c.Rounds, "round"), c.Series, several(c.count, "seed"))
+	}
+	return nil
+}
+
+// windowOf returns the window of a place; nil without a tape. Who trades by hand may take any place, and is given
+// what is there.
+func (c *Config) windowOf(place int) *window {
+	if c.tape == nil {
+		return nil
+	}
+	if c.Hand {
+		place %= max(c.TapeWindows, 1)
+	}
+	from := place * c.windowSeconds
+	return &window{place, c.tape.start + int64(from)*core.NsPerSec, min(c.windowSeconds, len(c.tape.prices)-from)}
+}
+
+// checkWindow returns an error unless the bundle of a seed has the window of its place. The prices in it cannot be
+// checked: a bundle does not contain the tape.
+func (m *Manifest) checkWindow() error {
+	c := m.Settings
+	switch {
+	case (m.Tape == nil) != (c.TapeHash == ""):
+		return fmt.Errorf("seed %d: it has a window of a tape, and its settings have none, or the other way around", m.Seed)
+	case m.Tape != nil && (m.Tape.Window != slices.Index(c.seeds, m.Seed) || m.Tape.Seconds != windowSeconds(c.Rounds, c.series)):
+		return fmt.Errorf("seed %d: window %d of %d seconds is not that of its place", m.Seed, m.Tape.Window, m.Tape.Seconds)
+	}
+	return nil
+}
+
+// pricesOf returns the prices of a window. By hand they go on to the end of the tape.
+func (c *Config) pricesOf(w *window) []core.Price {
+	from := w.Window * c.windowSeconds
+	if c.Hand {
+		return c.tape.prices[from:]
+	}
+	return c.tape.prices[from : from+w.Seconds]
 }
 
 // readTape reads the prices of a feed from a file of dx feeds record, and computes the index of each
 // second as a venue does. Falling times and seconds without an index are errors.
-func readTape(path string, f core.Feed) (prices []core.Price, err error) {
+func readTape(path string, f core.Feed) (t *tape, err error) {
+	t = &tape{}
+	var sources []string
 	var index feed.Index
 	var bad error
 	last, second := int64(0), int64(0) // ns; the next to compute, Unix seconds
@@ -38,7 +97,7 @@ func readTape(path string, f core.Feed) (prices []core.Price, err error) {
 				bad = badConfig("tape %s: no index of %s at %s: %s", path, f, time.Unix(second, 0).UTC().Format(time.RFC3339), gap)
 				return
 			}
-			prices = append(prices, tick.Price)
+			t.prices = append(t.prices, tick.Price)
 		}
 	}
 	err = replay.Each(path, func(of core.Feed, source string, price core.Price, at int64) bool {
@@ -49,7 +108,13 @@ func readTape(path string, f core.Feed) (prices []core.Price, err error) {
 			bad = badConfig("tape %s: the time falls from %d to %d", path, last, at)
 			return false
 		}
-		second = cmp.Or(second, at/core.NsPerSec+1)
+		if second == 0 {
+			second = at/core.NsPerSec + 1
+			t.start = second * core.NsPerSec
+		}
+		if !slices.Contains(sources, source) {
+			sources = append(sources, source)
+		}
 		last = at
 		until(at - 1)
 		index.Update(of, source, price, at)
@@ -62,8 +127,9 @@ func readTape(path string, f core.Feed) (prices []core.Price, err error) {
 	if bad != nil {
 		return nil, bad
 	}
-	if len(prices) == 0 {
+	if len(t.prices) == 0 {
 		return nil, badConfig("tape %s: no price of %s", path, f)
 	}
-	return prices, nil
+	t.source = strings.Join(sources, ", ")
+	return t, nil
 }

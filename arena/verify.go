@@ -150,6 +150,9 @@ func verifyFault(dir, text string) (*Manifest, []Check, error) {
 	if m.Settings.Solo || len(m.Seats) != len(m.Settings.Seats) {
 		return nil, nil, fmt.Errorf("%s does not have every seat of its settings", dir)
 	}
+	if m.Settings.sealed != "" {
+		return nil, nil, fmt.Errorf("%s has sealed seeds, which no certification has", dir)
+	}
 	if m.Seed != m.Settings.seeds[0] {
 		return nil, nil, fmt.Errorf("%s is the bundle of seed %d, not of the first, %d", dir, m.Seed, m.Settings.seeds[0])
 	}

@@ -2,7 +2,7 @@ package stats
 
 import "slices"
 
-// Paired compares two seats, seed by seed.
+// Paired compares two seats, seed by seed, or by Welch's test if they have other seeds.
 type Paired struct {
 	Seat   string `json:"seat"`
 	Other  string `json:"other"`
@@ -14,39 +14,40 @@ type Paired struct {
 	Order float64 `json:"order"`
 }
 
-// Pair compares each two seats that have the same seeds, once, in their order. Seats that failed or are of mixed
+// Pair compares each two seats, once, in their order. Seats that failed or are of mixed
 // agents are in no pair.
 func Pair(seats []Result) []Paired {
 	out := []Paired{}
 	for i := range seats {
 		for k := i + 1; k < len(seats); k++ {
 			if seats[i].Out == "" && seats[k].Out == "" {
-				out = append(out, PairOf(&seats[i], &seats[k]))
+				out = append(out, pairOf(&seats[i], &seats[k]))
 			}
 		}
 	}
-	CorrectPairs(out)
+	family := make([]*Tests, len(out))
+	for i := range out {
+		family[i] = &out[i].Tests
+	}
+	correct(family)
 	return out
 }
 
-// PairOf compares two seats that have the same seeds. Its p is not corrected.
-func PairOf(a, b *Result) Paired {
+// SameSeeds reports whether two seats can be compared seed by seed.
+func SameSeeds(a, b *Result) bool { return slices.Equal(a.Seeds, b.Seeds) }
+
+// pairOf compares two seats. Its p is not corrected.
+func pairOf(a, b *Result) Paired {
+	if !SameSeeds(a, b) {
+		return welch(a, b)
+	}
 	differences := slices.Clone(a.Profits)
 	for i := range differences {
 		differences[i] -= b.Profits[i]
 	}
 	p := Paired{Seat: a.Name, Other: b.Name, Profit: FigureOf(differences), Tests: testsOf(differences, a.Swing+b.Swing), Order: 0.5}
 	if p.P != nil {
-		p.Order = Round(below(statistic(differences), len(differences)-1))
+		p.Order = Round(below(statistic(differences), float64(len(differences)-1)))
 	}
 	return p
-}
-
-// CorrectPairs sets the corrected p of pairs that are read together.
-func CorrectPairs(pairs []Paired) {
-	family := make([]*Tests, len(pairs))
-	for i := range pairs {
-		family[i] = &pairs[i].Tests
-	}
-	correct(family)
 }

@@ -225,3 +225,32 @@ func TestBadFiles(t *testing.T) {
 		t.Errorf("%+v, %v, want the runs y and x", runs, err)
 	}
 }
+
+// TestWelch tests the comparison of two seats with other seeds against a published example and the cases where there
+// is nothing to test.
+func TestWelch(t *testing.T) {
+	a := Result{Name: "a", Seeds: []uint64{1}, Profits: []float64{27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4}}
+	b := Result{Name: "b", Seeds: []uint64{2}, Profits: []float64{27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4}}
+	p := Pair([]Result{a, b})[0]
+	if p.Profit.Mean != Round(Mean(a.Profits)-Mean(b.Profits)) || math.Abs(*p.P-0.021) > 0.0005 || *p.Tail != *p.P || *p.Corrected != *p.P || p.Order != Round(1-*p.P/2) {
+		t.Errorf("%+v with p %v, tail %v, corrected %v, want p 0.021", p, *p.P, *p.Tail, *p.Corrected)
+	}
+	if p.Profit.High == nil || *p.Profit.High >= 0 || math.Abs(*p.Profit.Low+*p.Profit.High-2*p.Profit.Mean) > 3e-6 {
+		t.Errorf("the interval is %+v, want one below 0 around the mean", p.Profit)
+	}
+	a.Swing = 1
+	if p := Pair([]Result{a, b})[0]; *p.Tail <= *p.P || *p.Tail == 1 {
+		t.Errorf("with one more seed that wins a dollar, p is %v, want more than %v", *p.Tail, *p.P)
+	}
+	a.Swing = 1000
+	if p := Pair([]Result{a, b})[0]; *p.Tail != 1 || *p.Corrected != 1 {
+		t.Errorf("with one more seed that turns the sign, p is %v and corrected %v, want 1", *p.Tail, *p.Corrected)
+	}
+	flat := Result{Name: "flat", Seeds: []uint64{3}, Profits: []float64{1, 1, 1}}
+	if p := Pair([]Result{flat, {Name: "other", Seeds: []uint64{4}, Profits: []float64{2, 2}}})[0]; p.P != nil || p.Profit.Low != nil || p.Order != 0.5 || p.Profit.Mean != -1 {
+		t.Errorf("two seats without variation: %+v, want no test", p)
+	}
+	if p := Pair([]Result{flat, a})[0]; p.P == nil || p.Profit.Low != nil {
+		t.Errorf("three seeds: %+v, want a test without an interval", p)
+	}
+}

@@ -9,14 +9,14 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// twoSided returns the chance that a variable with Student's t distribution is at least as far from 0 as t.
-func twoSided(t float64, freedom int) float64 {
-	v := float64(freedom)
+// twoSided returns the chance that a variable with Student's t distribution, with v degrees of freedom, is at least
+// as far from 0 as t.
+func twoSided(t, v float64) float64 {
 	return mathext.RegIncBeta(v/2, 0.5, v/(v+float64(t*t)))
 }
 
 // below returns the chance that a variable with Student's t distribution is below t, which is not negative.
-func below(t float64, freedom int) float64 { return 1 - twoSided(t, freedom)/2 }
+func below(t, v float64) float64 { return 1 - twoSided(t, v)/2 }
 
 // quantiles caches quantile975 by the degrees of freedom: a search takes some 30 µs.
 var quantiles sync.Map
@@ -26,10 +26,14 @@ func quantile975(freedom int) float64 {
 	if q, ok := quantiles.Load(freedom); ok {
 		return q.(float64)
 	}
-	v := float64(freedom)
-	q := math.Sqrt(v * (1/mathext.InvRegIncBeta(v/2, 0.5, 0.05) - 1))
+	q := quantileOf(float64(freedom))
 	quantiles.Store(freedom, q)
 	return q
+}
+
+// quantileOf is quantile975 of v degrees of freedom, which need not be whole.
+func quantileOf(v float64) float64 {
+	return math.Sqrt(v * (1/mathext.InvRegIncBeta(v/2, 0.5, 0.05) - 1))
 }
 
 // halfWidth returns half of the width of a 95 % interval of the mean of n values with a standard deviation.
@@ -43,7 +47,7 @@ func testMean(values []float64) (p float64, ok bool) {
 	if len(values) < 2 || allEqual(values) {
 		return 0, false
 	}
-	return twoSided(statistic(values), len(values)-1), true
+	return twoSided(statistic(values), float64(len(values)-1)), true
 }
 
 // statistic returns |mean| · √n / s of at least two values that are not all equal.

@@ -26,6 +26,7 @@ const (
 // Result is what one seat made in each seed.
 type Result struct {
 	Name    string
+	Seeds   []uint64  // in order; nil if all seats that it is compared with have the same
 	Profits []float64 // dollars, in the order of the seeds
 	Swing   float64   // the most dollars that one round's outcome could move in any seed
 	Out     string    // Failed or MixedAgents: it is tested with nobody; else ""

@@ -24,6 +24,7 @@ type arenaCmd struct {
 	Run     arenaRunCmd     `cmd:"" help:"Run agents through many rounds in virtual time, from seeds, and report how they did."`
 	Report  arenaReportCmd  `cmd:"" help:"Write the report of a run again."`
 	Certify arenaCertifyCmd `cmd:"" help:"Run agents once with each fault of the standard set, and check how they handle it."`
+	Commit  arenaCommitCmd  `cmd:"" help:"Draw seeds that nobody knows, and print the hash to publish before a run."`
 	Rank    arenaRankCmd    `cmd:"" help:"Rank the seats of runs with the same setup."`
 	Stats   arenaStatsCmd   `cmd:"" help:"Apply the tests and verdicts of a run to results from anywhere."`
 	Export  arenaExportCmd  `cmd:"" help:"Write the market, orders, fills and equity of a run to CSV or Parquet files."`
@@ -33,7 +34,7 @@ type arenaCmd struct {
 // arenaSettings are the settings of an arena.toml that flags can replace.
 type arenaSettings struct {
 	Series string   `help:"Whose rounds are quoted and counted: btc-60s, btc-5m or btc-15m." placeholder:"SERIES"`
-	Seeds  string   `help:"Seeds to run, such as 1..50 or 3,7." placeholder:"SEEDS"`
+	Seeds  string   `help:"Seeds to run, such as 1..50 or 3,7; fresh:30 (drawn while they run) or committed:HASH (of dx arena commit)." placeholder:"SEEDS"`
 	Rounds *int     `help:"Final rounds that end a seed." placeholder:"N"`
 	Pace   string   `help:"step (time stands still while a seat thinks), or a factor of real time." placeholder:"PACE"`
 	Start  string   `help:"Venue time at the begin." placeholder:"TIME"`
@@ -46,11 +47,14 @@ type arenaSettings struct {
 	Anonymous *bool `help:"Hide the asset and the date from the seats." negatable:""`
 }
 
-// config reads the file and applies the flags.
-func (s *arenaSettings) config(file string) (*arena.Config, error) {
+// config reads the file and applies the flags, and first those that a command alone has.
+func (s *arenaSettings) config(file string, own ...func(*arena.Config)) (*arena.Config, error) {
 	c, err := arena.ReadConfig(file)
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range own {
+		f(c)
 	}
 	return c, s.apply(c)
 }
@@ -81,6 +85,9 @@ func replace[T any](setting, flag *T) {
 type arenaRunCmd struct {
 	File string `arg:"" type:"path" help:"Seats and settings, such as examples/arena/first.toml."`
 	arenaSettings
+	Reveal        string `help:"File of the seeds of --seeds committed:HASH. Keep it from the seats." type:"path" placeholder:"FILE"`
+	ChangedAgents bool   `help:"Continue a run although the program of a seat was changed. The seat gets no verdict."`
+
 	Jobs int    `help:"Seeds that run at the same time." default:"2"`
 	Out  string `help:"Folder of the run; default .dx/arena/NAME." type:"path" placeholder:"DIR"`
 }
@@ -94,13 +101,13 @@ Examples:
 }
 
 func (r *arenaRunCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
-	c, err := r.config(r.File)
+	c, err := r.config(r.File, func(c *arena.Config) { c.Reveal = r.Reveal })
 	if err != nil {
 		return err
 	}
 	dir := cmp.Or(r.Out, filepath.Join(".dx", "arena", c.Name))
 	show := cli.NewCounter(os.Stderr, "rounds")
-	report, err := arena.Run(ctx, c, arena.Options{Jobs: r.Jobs, Dir: dir, Version: version(), Progress: func(done, total int) { show.Update(uint64(done), uint64(total)) }})
+	report, err := arena.Run(ctx, c, arena.Options{Jobs: r.Jobs, Dir: dir, Version: version(), ChangedAgents: r.ChangedAgents, Progress: func(done, total int) { show.Update(uint64(done), uint64(total)) }})
 	show.Clear()
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped; the same command continues with the seeds that are not complete")
@@ -141,6 +148,29 @@ func (r *arenaReportCmd) Run(out io.Writer) error {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "\nPage: open %s\n", filepath.Join(cli.RelativePath(r.Dir), "report.html"))
+	return err
+}
+
+// arenaCommitCmd is `dx arena commit`.
+type arenaCommitCmd struct {
+	N   int    `arg:"" name:"number" help:"How many seeds."`
+	Out string `required:"" type:"path" help:"File for the seeds, which its user alone may read. A file that exists is never changed." placeholder:"FILE"`
+}
+
+func (r *arenaCommitCmd) Help() string {
+	return `Publish the hash before the agents are handed in. Who has the file later can see that the seeds were chosen before.
+
+Examples:
+  dx arena commit 30 --out seeds.txt
+  dx arena run my.toml --seeds committed:HASH --reveal seeds.txt`
+}
+
+func (r *arenaCommitCmd) Run(out io.Writer) error {
+	hash, err := arena.Commit(r.N, r.Out)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, hash)
 	return err
 }
 
