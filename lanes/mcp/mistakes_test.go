@@ -87,6 +87,7 @@ var mistakes = []mistake{
 	{"place_order", buyOf("generation", "-", "qty", "900000"), "schema_violation", "generation", "", "preview_order", `{"generation":1}`},
 	{"place_order", buyOf("generation", "-", "client_order_id", "-"), "client_order_id_required", "client_order_id", "", "preview_order", `{"generation":1}`},
 	{"place_order", buyOf("generation", "-", "tick", "47"), "schema_violation", "generation", "", "preview_order", `{"generation":1,"tick":4700}`},
+	{"place_order", buyOf("generation", "-", "tick", "-", "qty", "-", "dollars", "5"), "schema_violation", "generation", "", "place_order", `{"generation":1,"dollars":5}`},
 	{"place_order", buyOf("generation", "0"), "schema_violation", "generation", "0", "preview_order", `{"generation":1}`},
 	{"place_order", buyOf("generation", "7"), "stale_generation", "generation", "7", "list_series", `{}`},
 	{"preview_order", buyOf("generation", "7"), "stale_generation", "generation", "7", "list_series", `{}`},
