@@ -202,7 +202,7 @@ func minority(r *faultRun) {
 	if _, err := reader.Balance(r.Context()); codeOf(err) != "node_behind" {
 		r.Errorf("a later read of one member of three: %v, want node_behind", err)
 	}
-	deposit := []string{"admin", "deposit", fmt.Sprint(r.l.user), "10000", "--id", fmt.Sprint("without-a-leader-", r.round)}
+	deposit := []string{"admin", "deposit", fmt.Sprint(r.l.user), "10000pips", "--id", fmt.Sprint("without-a-leader-", r.round)}
 	refused := func(want string) func() bool {
 		return func() bool {
 			out, err := r.tryAt(left, deposit...)

@@ -16,11 +16,31 @@ const PipsPerDollar = 10_000
 // Amount is money in pips. A flag or an argument gives it in dollars.
 type Amount uint64
 
-// UnmarshalText parses dollars, such as 20, $20 or 2.50, without rounding.
+// UnmarshalText parses dollars, such as 20, $20 or 2.50, or pips, such as 25000pips, without rounding.
 func (a *Amount) UnmarshalText(text []byte) error {
+	if digits, ok := strings.CutSuffix(string(text), "pips"); ok {
+		n, err := ParseUint(digits, 64)
+		*a = Amount(n)
+		return err
+	}
 	n, err := ParseDecimal(strings.TrimPrefix(string(text), "$"), PipsPerDollar)
 	*a = Amount(n)
 	return err
+}
+
+// Credit is an Amount that is booked for somebody. It was once given in pips, so a bare whole number as large as most
+// of those is refused.
+type Credit Amount
+
+// bareLimit is the least number of dollars that a Credit takes only with its unit.
+const bareLimit = 1_000_000
+
+// UnmarshalText parses an amount. From bareLimit on it must show its unit: 1000000.00, $1000000 or 10000000000pips.
+func (c *Credit) UnmarshalText(text []byte) error {
+	if n, err := ParseUint(string(text), 64); err == nil && n >= bareLimit {
+		return fmt.Errorf("is dollars: %s.00 for that many, %spips for pips", text, text)
+	}
+	return (*Amount)(c).UnmarshalText(text)
 }
 
 func (a Amount) String() string { return FormatDollars(int64(a)) }

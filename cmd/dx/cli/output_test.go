@@ -36,15 +36,26 @@ func TestExplain(t *testing.T) {
 }
 
 func TestDollars(t *testing.T) {
-	for text, want := range map[string]Amount{"20": 200_000, "$20": 200_000, "2.50": 25_000, "0.0001": 1, "0": 0} {
+	for text, want := range map[string]Amount{"20": 200_000, "$20": 200_000, "2.50": 25_000, "0.0001": 1, "0": 0, "12345pips": 12_345, "10000000000000001pips": 10_000_000_000_000_001, "1000000": 10_000_000_000} {
 		var d Amount
 		if err := d.UnmarshalText([]byte(text)); err != nil || d != want {
 			t.Errorf("%s is read as %d pips, %v, want %d", text, d, err, want)
 		}
 	}
-	for _, text := range []string{"", "-1", "x", "0.00001", "1e3", "$", "1,000"} {
+	for _, text := range []string{"", "-1", "x", "0.00001", "1e3", "$", "1,000", "pips", "-1pips", "1.5pips", "$5pips", "99999999999999999999pips"} {
 		if err := new(Amount).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)
+		}
+	}
+	for text, want := range map[string]Credit{"500": 5_000_000, "999999": 9_999_990_000, "1000000.00": 10_000_000_000, "$1000000": 10_000_000_000, "10000000000pips": 10_000_000_000, "1pips": 1} {
+		var c Credit
+		if err := c.UnmarshalText([]byte(text)); err != nil || c != want {
+			t.Errorf("a credit of %s is read as %d pips, %v, want %d", text, c, err, want)
+		}
+	}
+	for _, text := range []string{"1000000", "0001000000", "100000000", "18446744073709551615", "99999999999999999999", ""} {
+		if err := new(Credit).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("a credit of %q is accepted", text)
 		}
 	}
 	for pips, want := range map[int64]string{0: "$0.00", 12_345_600: "$1234.56", -25_000: "-$2.50", -1: "-$0.0001", -1 << 63: "-$922337203685477.5808"} {

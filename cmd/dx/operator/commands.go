@@ -51,11 +51,11 @@ type Commands struct {
 }
 
 func (Commands) Help() string {
-	return `Prints the response: on a terminal as tables with money in dollars, elsewhere and with --json as one line of JSON with money in pips. Address and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file; the token of a named operator puts that name into the audit. Amounts in commands are in pips; 10000 pips are $1. The journal keeps --reason with the action. A role that does not allow the action gets missing_scope. With --four-eyes some actions print an approval_id, and are executed when another operator approves it.
+	return `Prints the response: on a terminal as tables with money in dollars, elsewhere and with --json as one line of JSON with money in pips. Address and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file; the token of a named operator puts that name into the audit. Amounts in commands are in dollars, or in pips with the unit: 10000pips are $1. The journal keeps --reason with the action. A role that does not allow the action gets missing_scope. With --four-eyes some actions print an approval_id, and are executed when another operator approves it.
 
 Examples:
   dx admin create-user alice
-  dx admin deposit 7 100000000 --id bank-2291
+  dx admin deposit 7 10000 --id bank-2291
   dx admin create-key 7 --scopes read,trade
   dx admin pause 3 --reason "the source is wrong"
   dx admin operator add alice --role treasurer
@@ -216,9 +216,9 @@ type (
 	}
 	adminDeposit struct {
 		operatorFlags
-		User   uint32 `arg:"" help:"user_id."`
-		Amount uint64 `arg:"" help:"Pips."`
-		ID     string `name:"id" required:"" help:"deposit_id, unique in the venue, such as a reference of the bank." placeholder:"ID"`
+		User   uint32     `arg:"" help:"user_id."`
+		Amount cli.Credit `arg:"" help:"Dollars, such as 500 or 2.50, or pips, such as 5000000pips. A whole number from 1000000 on must show its unit: 1000000.00."`
+		ID     string     `name:"id" required:"" help:"deposit_id, unique in the venue, such as a reference of the bank." placeholder:"ID"`
 	}
 	adminSuspend  struct{ accountAction }
 	adminResume   struct{ accountAction }
