@@ -35,7 +35,7 @@ go build -o "$work/dx" ./cmd/dx
 
 # venue starts a dev venue. Its addresses and keys are in $work/dev.json.
 venue() {
-	start venue "$work/dx" dev --quiet-market --api 127.0.0.1:0 --portal 127.0.0.1:0 --admin 127.0.0.1:0 --dev-file "$work/dev.json" "$@"
+	start venue "$work/dx" dev --quiet-market --ports 0 --dev-file "$work/dev.json" "$@"
 }
 
 # proxy NAME DEVFILE ACCOUNT starts a signing proxy and stores its address in first_line.

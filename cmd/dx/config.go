@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"regexp"
@@ -46,26 +48,28 @@ func (c *configCheck) Run(out io.Writer) error {
 type configShow struct{ serveSettings }
 
 func (c *configShow) Help() string {
-	return `Each line shows a setting, its value, and where it comes from: a flag, an environment variable, a line of the file, or the default. Secrets are not shown, nor are the user part and the query of a URL.
+	return `Each line shows a setting, its value, and where it comes from: a flag, an environment variable, a line of the file of --config or of dx.toml in this folder, or the default. Secrets are not shown, nor are the user part and the query of a URL.
 
 Example:
   dx config show --config dx.toml`
 }
 
 func (c *configShow) Run(k *kong.Context, out io.Writer) error {
-	file := ""
-	for _, f := range k.Flags() {
-		if f.Name == "config" && f.Target.IsValid() {
-			file = fmt.Sprint(f.Target.Interface())
-		}
-	}
-	lines, err := settingLines(file)
-	if err != nil {
+	lines := map[string]string{}
+	if err := addSettingLines(lines, folderConfig); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	for _, f := range k.Flags() {
+		if f.Name != "config" || !f.Target.IsValid() || f.Target.IsZero() {
+			continue
+		}
+		if err := addSettingLines(lines, fmt.Sprint(f.Target.Interface())); err != nil { // it goes before that of the folder
+			return err
+		}
 	}
 	t := cli.NewTable("SETTING", "VALUE", "FROM")
 	for _, f := range k.Selected().Flags {
-		t.Row(f.Name, shownValue(f), valueOrigin(k, f, file, lines))
+		t.Row(f.Name, shownValue(f), valueOrigin(k, f, lines))
 	}
 	return t.Print(out, "")
 }
@@ -96,7 +100,7 @@ func shownValue(f *kong.Flag) string {
 
 // valueOrigin returns where a value comes from. A flag takes precedence over the
 // environment, and the environment over the file.
-func valueOrigin(k *kong.Context, f *kong.Flag, file string, lines map[string]int) string {
+func valueOrigin(k *kong.Context, f *kong.Flag, lines map[string]string) string {
 	for _, p := range k.Path {
 		if p.Flag == f && !p.Resolved {
 			return "--" + f.Name
@@ -105,32 +109,29 @@ func valueOrigin(k *kong.Context, f *kong.Flag, file string, lines map[string]in
 	if env := setEnvName(f); env != "" {
 		return env
 	}
-	if n := lines[f.Name]; n > 0 {
-		return fmt.Sprintf("%s:%d", file, n)
-	}
-	return "default"
+	return cmp.Or(lines[f.Name], "default")
 }
+
+// folderConfig is the settings file that every command reads if the folder has one.
+const folderConfig = "dx.toml"
 
 var settingLine = regexp.MustCompile(`^\s*\[?\s*"?([A-Za-z0-9_-]+)"?\s*[=\]]`)
 
-// settingLines returns the line number of each setting in a file.
-func settingLines(file string) (map[string]int, error) {
-	out := map[string]int{}
-	if file == "" {
-		return out, nil
-	}
+// addSettingLines adds the file and line of each setting in a file.
+func addSettingLines(lines map[string]string, file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	seen := map[string]bool{}
 	for i, line := range strings.Split(strings.TrimPrefix(string(b), byteOrderMark), "\n") {
 		if m := settingLine.FindStringSubmatch(line); m != nil {
-			if name := strings.ReplaceAll(m[1], "_", "-"); out[name] == 0 {
-				out[name] = i + 1
+			if name := strings.ReplaceAll(m[1], "_", "-"); !seen[name] {
+				seen[name], lines[name] = true, fmt.Sprintf("%s:%d", file, i+1)
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // byteOrderMark is at the begin of a file that some editors write.

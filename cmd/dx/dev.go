@@ -36,6 +36,7 @@ type devCmd struct {
 	API         string `help:"Address of REST, the agent lane and events." default:"127.0.0.1:8080"`
 	Portal      string `help:"Address of the portal." default:"127.0.0.1:8081"`
 	Admin       string `help:"Address of the operator." default:"127.0.0.1:8082"`
+	Ports       string `help:"0: every listener takes a free port, as --json and the dev file show." enum:"0," default:"" placeholder:"0"`
 	Data        string `help:"Keep the venue here; without it everything is gone at the end." type:"path"`
 	DevFile     string `help:"Where to write URLs and keys." default:".dx/dev.json" type:"path"`
 	Oracle      string `help:"How prices come: sim, manual (POST /admin/oracle/ticks) or replay:FILE." default:"sim"`
@@ -114,6 +115,9 @@ func (d *devCmd) accounts() []server.Account {
 }
 
 func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logged venueLog) (err error) {
+	if err := d.freePorts(); err != nil {
+		return err
+	}
 	o := server.Options{
 		API: d.API, Portal: d.Portal, Admin: d.Admin, Data: d.Data, Environment: "dev", DisputeWindow: devDispute, Accounts: d.accounts(),
 		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, AccountRate: &d.AccountRate, InFlight: int(d.InFlight), FourEyes: d.approvalLimit(), Log: log,
@@ -156,6 +160,25 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logge
 		return cli.BadFlag("holidays", errors.New("goes with --sessions"))
 	}
 	return runVenue(ctx, o, logged, func(v *server.Venue) error { return d.runUntilDone(ctx, out, v, log) })
+}
+
+// freePorts makes every listener take a free port, if that is asked for. Members of a cluster cannot: each has to know
+// the ports of the others before they start.
+func (d *devCmd) freePorts() error {
+	switch {
+	case d.Ports == "":
+		return nil
+	case d.Members != 1:
+		return cli.BadFlag("ports", errors.New("goes with one member"))
+	}
+	for _, address := range []*string{&d.API, &d.Portal, &d.Admin} {
+		host, _, err := net.SplitHostPort(*address)
+		if err != nil {
+			continue // the venue says which one is wrong
+		}
+		*address = net.JoinHostPort(host, d.Ports)
+	}
+	return nil
 }
 
 // devFileFree returns an error if a running venue has written the dev file: its clients would trade on this

@@ -70,7 +70,7 @@ func TestSecondVenue(t *testing.T) {
 	}
 	before := read()
 	path := dxPath(t)
-	out, err := exec.Command(path, "dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--dev-file", first.file).CombinedOutput()
+	out, err := exec.Command(path, "dev", "--ports", "0", "--dev-file", first.file).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "the venue that runs at "+first.dev.API) {
 		t.Errorf("a second dx dev: %v\n%s, want exit 2 and the address of the first", err, out)

@@ -98,7 +98,7 @@ func run(args []string, out, errs io.Writer) int {
 	var c commandLine
 	code := -1
 	parser, err := kong.New(&c, append(mappers(), kong.Name("dx"), kong.Description(description), kong.UsageOnError(), kong.Writers(out, errs),
-		kong.Exit(func(n int) { code = n }), kong.Vars{"version": versionText()}, kong.Configuration(tomlFlags, "dx.toml"), kong.DefaultEnvars("DX"))...)
+		kong.Exit(func(n int) { code = n }), kong.Vars{"version": versionText()}, kong.Configuration(tomlFlags, folderConfig), kong.DefaultEnvars("DX"))...)
 	if err != nil {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2

@@ -115,9 +115,34 @@ func TestConfig(t *testing.T) {
 	} {
 		expectCommand(t, 2, want, "config", "check", "--config", write(text))
 	}
+	for _, args := range []string{"--ports 1", "--ports 8080", "--ports 00", "--ports 0 --members 3"} {
+		expectCommand(t, 2, "--ports", append([]string{"dev"}, strings.Fields(args)...)...)
+	}
 	if code, out, errs := runCommand("config", "show", "--config", write("\ufeffwrite_floor = 7\n")); code != 0 || !regexp.MustCompile(`write-floor +7 +\S+:1\n`).MatchString(out) {
 		t.Errorf("a byte order mark: %d %s%s", code, out, errs)
 	}
+	t.Run("of the folder", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		if err := os.WriteFile("dx.toml", []byte("api = \":4321\"\nwrite_floor = 8\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, out, errs := runCommand("config", "show"); code != 0 || !regexp.MustCompile(`api +:4321 +dx.toml:1\n`).MatchString(out) || !regexp.MustCompile(`portal +:8081 +default\n`).MatchString(out) {
+			t.Errorf("the settings of dx.toml in this folder: %d %s%s", code, out, errs)
+		}
+		path := write("write_floor = 9\n")
+		for _, given := range []string{"--config", "DX_CONFIG"} {
+			args := []string{"config", "show"}
+			if given == "--config" {
+				args = append(args, given, path)
+			} else {
+				t.Setenv(given, path)
+			}
+			code, out, errs := runCommand(args...)
+			if code != 0 || !regexp.MustCompile(`api +:4321 +dx.toml:1\n`).MatchString(out) || !regexp.MustCompile(`write-floor +9 +`+regexp.QuoteMeta(path)+`:1\n`).MatchString(out) {
+				t.Errorf("%s beside dx.toml: %d %s%s", given, code, out, errs)
+			}
+		}
+	})
 	path := write("# a comment\napi = \":1234\"\ndispute = \"6s\"\nreplay_guard = true\nmaster_key = \"" + strings.Repeat("ab", 32) + "\"\n")
 	t.Setenv("DX_DISPUTE", "7s")
 	code, out, errs := runCommand("config", "show", "--config", path, "--write-floor", "30")

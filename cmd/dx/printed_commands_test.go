@@ -30,7 +30,7 @@ func TestPrintedCommandsWork(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := printedShell{t: t, dx: dxPath(t), folder: t.TempDir(), home: t.TempDir(), ran: map[string]bool{}}
-			args := []string{"dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--quiet-market"}
+			args := []string{"dev", "--ports", "0", "--quiet-market"}
 			if c.devFile != "" {
 				args = append(args, "--dev-file", c.devFile)
 			}

@@ -194,7 +194,7 @@ func launch(out io.Writer, through []string, data, file string, args ...string) 
 	if err != nil {
 		return nil, err
 	}
-	line := append(slices.Clone(through), path, "dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--dev-file", file, "--quiet-market")
+	line := append(slices.Clone(through), path, "dev", "--ports", "0", "--data", data, "--dev-file", file, "--quiet-market")
 	line = append(line, args...)
 	p := &process{cmd: exec.Command(line[0], line[1:]...), file: file, done: make(chan error, 1)}
 	p.cmd.Stdout, p.cmd.Stderr = out, out
