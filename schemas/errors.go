@@ -170,6 +170,20 @@ type Error struct {
 	Origin  string   `json:"origin" enum:"core,port,gateway"`
 	Message string   `json:"message" doc:"The code; 'rate limited' for rate_limited"`
 	Details *Details `json:"details" nullable:"true" doc:"retry_after_ms for rate_limited and history_behind, the bound for mandate_violation, else null"`
+	Field   string   `json:"field,omitzero" doc:"What is wrong in a malformed request, such as orders[2].qty or a parameter by its name"`
+	Hint    string   `json:"hint,omitzero" doc:"For people: what is legal there"`
+}
+
+// With returns the error with the field and the hint of a fault (docs/rules/errors.md#error-body).
+func (e Error) With(f *Fault) Error {
+	e.Field, e.Hint = f.Field, f.hint()
+	return e
+}
+
+// Bare returns the error without a field and a hint, which tools have beside it.
+func (e Error) Bare() Error {
+	e.Field, e.Hint = "", ""
+	return e
 }
 
 // Details holds retry_after_ms for rate_limited and history_behind, and the bound of a mandate for

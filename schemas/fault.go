@@ -65,6 +65,9 @@ func quoted(text string) string {
 // maxShownBytes is the number of bytes of a wrong value that a fault shows.
 const maxShownBytes = 64
 
+// Printable returns what a caller sent in a form that a log may show: cut, and without control characters.
+func Printable(s string) string { return printableText(s) }
+
 // printableText cuts s and removes characters that could act on a terminal or a model.
 func printableText(s string) string {
 	cut := len(s) > maxShownBytes
@@ -120,6 +123,23 @@ func HigherRanked(a, b *Fault) *Fault {
 		return b
 	}
 	return a
+}
+
+// FaultOfReject returns the fault of an order that the core rejects for one of its fields; nil for other reasons.
+func (o *PlaceOrder) FaultOfReject(r core.Reject) *Fault {
+	switch r {
+	case core.BadQty:
+		return newFault(r.String(), "qty", "", "an integer from 1 to 1000000")
+	case core.ClientOrderIDRequired:
+		return newFault(r.String(), "client_order_id", "", "a string of decimal digits, not 0, new for every order")
+	case core.BadPriceTick:
+		field := "tick"
+		if o.IsMarket() && o.Tick == nil {
+			field = "worst_tick"
+		}
+		return newFault(r.String(), field, "", "pips of the grid: 100 to 390 by 10, 400 to 9600 by 100, 9610 to 9990 by 10")
+	}
+	return nil
 }
 
 // coreRejectOf returns the reject of a fault that decoding finds and the core records.

@@ -72,11 +72,17 @@ func ToolErrorOfFault(f *Fault) ToolError {
 	if f.Got != "" {
 		r.Got = jsontext.Value(f.Got)
 	}
+	r.Hint = f.hint()
+	return r
+}
+
+// hint says what is wrong, and what holds for all errors of the code.
+func (f *Fault) hint() string {
 	switch {
 	case f.Instead != "":
-		r.Hint = "No field " + f.Message + "."
+		return "No field " + f.Message + "."
 	case f.Message != "":
-		r.Hint = f.Message + ". " + r.Hint
+		return f.Message + ". " + GeneralHint(f.Code)
 	}
-	return r
+	return GeneralHint(f.Code)
 }

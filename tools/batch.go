@@ -17,7 +17,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 		if v.unfunded(caller.User) {
 			out := schemas.PlaceResults{Results: make([]schemas.PlaceResult, len(in.Orders))}
 			for i := range in.Orders {
-				out.Results[i].Error = schemas.Ptr(ErrorOf(v.unfundedRejection(placeCommand(caller, &in.Orders[i]))))
+				out.Results[i].Error = schemas.Ptr(ExplainedError(v.unfundedRejection(&in.Orders[i], placeCommand(caller, &in.Orders[i]))))
 			}
 			return out, nil
 		}
@@ -37,7 +37,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 				o, err = outcome(&in.Orders[i], e.Receipt)
 			}
 			if err != nil {
-				one.Error = schemas.Ptr(ErrorOf(err))
+				one.Error = schemas.Ptr(ExplainedError(err))
 			} else {
 				one.Outcome = &o
 			}

@@ -48,3 +48,13 @@ func ErrorOf(err error) schemas.Error {
 		return schemas.ErrorOf("internal")
 	}
 }
+
+// ExplainedError is ErrorOf with the field and the hint of a malformed request, as REST has them.
+func ExplainedError(err error) schemas.Error {
+	e := ErrorOf(err)
+	var refused Error
+	if fault, ok := errors.AsType[*schemas.Fault](err); ok && !errors.As(err, &refused) {
+		e = e.With(fault)
+	}
+	return e
+}

@@ -7,6 +7,7 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/schemas"
 )
 
 // fundedAccounts remembers accounts that have held money, a bit each, which they have for good. It is safe for
@@ -68,11 +69,11 @@ func (v *Venue) Payer(u core.UserID) core.UserID {
 
 // unfundedRejection returns the rejection of a placement of an account that has never held money: that of its
 // preview. Where it would be canceled before it needs money, it is insufficient_balance.
-func (v *Venue) unfundedRejection(c *core.PlaceOrder) (err error) {
+func (v *Venue) unfundedRejection(in *schemas.PlaceOrder, c *core.PlaceOrder) (err error) {
 	err = core.InsufficientBalance
 	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 		if p, r := m.Preview(c, v.Config.Now()); r != core.OK {
-			err = rejection(r, p.Violation)
+			err = rejection(in, r, p.Violation)
 		}
 	})
 	return err

@@ -29,7 +29,7 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
 		c := placeCommand(caller, in)
 		if v.unfunded(caller.User) {
-			return schemas.Outcome{}, v.unfundedRejection(c)
+			return schemas.Outcome{}, v.unfundedRejection(in, c)
 		}
 		r, err := v.submit(ctx, &caller, c)
 		if err != nil {
@@ -47,12 +47,12 @@ var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (out schemas.Preview, err error) {
 		c := placeCommand(caller, in)
 		if v.unfunded(caller.User) {
-			return out, v.unfundedRejection(c)
+			return out, v.unfundedRejection(in, c)
 		}
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 			p, r := m.Preview(c, v.Config.Now())
 			if r != core.OK {
-				err = rejection(r, p.Violation)
+				err = rejection(in, r, p.Violation)
 				return
 			}
 			out = preview(c, &p)
@@ -225,10 +225,13 @@ func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 	return out
 }
 
-// rejection returns the error of a rejected placement: its violation if it has one.
-func rejection(r core.Reject, v *core.Violation) error {
+// rejection returns the error of a rejected placement: its violation if it has one, or the fault of one of its fields.
+func rejection(in *schemas.PlaceOrder, r core.Reject, v *core.Violation) error {
 	if v != nil {
 		return v
+	}
+	if f := in.FaultOfReject(r); f != nil {
+		return f
 	}
 	return r
 }
@@ -321,7 +324,7 @@ func flagIf(on bool, f core.Flags) core.Flags {
 // (docs/rules/orders.md#outcomes).
 func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) {
 	if r.Reject != core.OK {
-		return schemas.Outcome{}, rejection(r.Reject, violationOf(r.Events))
+		return schemas.Outcome{}, rejection(in, r.Reject, violationOf(r.Events))
 	}
 	id := core.OrderID(r.Stamp.Seq)
 	out := schemas.Outcome{OrderID: schemas.U64(id), ClientOrderID: in.ClientOrderID, Seq: schemas.U64(r.Stamp.Seq), Fills: []schemas.OutcomeFill{}}

@@ -102,7 +102,7 @@ func (g *Gate) handler(lane string, by listenerRules, next http.Handler) http.Ha
 		c := &Call{Lane: lane, ID: requestID(), Trace: traceID(r.Header), place: placeOf(r)}
 		w.Header()["X-Request-Id"] = []string{c.ID}
 		rec := &statusRecorder{ResponseWriter: w}
-		defer g.finish(rec, r, c, start)
+		defer g.finish(rec, r, c, by.signed, start)
 		bounded := by.signed && !g.pathOptions(r).NoBudget
 		conn := connOf(r)
 		c.ambiguousFraming = conn.ambiguousEnd()

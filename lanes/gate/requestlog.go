@@ -13,12 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"duplex/schemas"
 	"duplex/tools"
 )
 
 // finish is the deferred end of every request: it turns a panic into an internal error,
 // then counts and logs the request. Neither bodies nor credentials are logged.
-func (g *Gate) finish(w *statusRecorder, r *http.Request, c *Call, start time.Time) {
+func (g *Gate) finish(w *statusRecorder, r *http.Request, c *Call, signed bool, start time.Time) {
 	if p := recover(); p != nil {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p)
@@ -31,12 +32,20 @@ func (g *Gate) finish(w *statusRecorder, r *http.Request, c *Call, start time.Ti
 	latency := time.Since(start)
 	g.Stats.count(c, w.status, latency)
 	if g.Log.Enabled(r.Context(), slog.LevelDebug) {
-		key := ""
+		key, cause := "", ""
 		if c.Key != nil {
 			key = c.Key.ID
 		}
+		if signed && w.status == http.StatusUnauthorized {
+			cred, _ := CredentialsOf(r.Header)
+			key, cause = schemas.Printable(cmp.Or(key, cred.Key)), g.unauthorizedCause(r, c.Key != nil)
+		}
 		path, _, _ := strings.Cut(r.RequestURI, "?")
-		g.Log.Debug("request", "request_id", c.ID, "api_key", key, "method", r.Method, "path", path, "op", c.Op, "status", w.status, "error_code", w.code, "trace_id", c.Trace, "duration", latency)
+		line := []any{"request_id", c.ID, "api_key", key, "method", r.Method, "path", path, "op", c.Op, "status", w.status, "error_code", w.code, "trace_id", c.Trace, "duration", latency}
+		if cause != "" {
+			line = append(line, "cause", cause)
+		}
+		g.Log.Debug("request", line...)
 	}
 }
 

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"sync"
@@ -13,8 +14,13 @@ var jsonType = []string{"application/json"}
 
 // WriteError writes the error body of err (docs/rules/errors.md#error-body), counts it and
 // logs an internal error. err may be of any type.
-func (g *Gate) WriteError(w http.ResponseWriter, err error) {
-	e := g.ReportError(w.Header().Get("X-Request-Id"), err)
+func (g *Gate) WriteError(w http.ResponseWriter, err error) { g.writeError(w, err, "") }
+
+// writeError is WriteError with a hint for an error that has none.
+func (g *Gate) writeError(w http.ResponseWriter, err error, hint string) {
+	g.ReportError(w.Header().Get("X-Request-Id"), err)
+	e := tools.ExplainedError(err)
+	e.Hint = cmp.Or(e.Hint, hint)
 	if r, ok := w.(interface{ NoteErrorCode(code string) }); ok {
 		r.NoteErrorCode(e.Code)
 	}
@@ -92,5 +98,9 @@ func (g *Gate) writePathError(w http.ResponseWriter, r *http.Request, err error)
 		m.WriteError(w, r, err)
 		return
 	}
-	g.WriteError(w, err)
+	hint := ""
+	if tools.ErrorOf(err).HTTP() == http.StatusUnauthorized {
+		hint = g.UnauthorizedCause(r, false)
+	}
+	g.writeError(w, err, hint)
 }

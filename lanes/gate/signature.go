@@ -76,20 +76,34 @@ func (g *Gate) UnauthorizedCause(r *http.Request, authenticated bool) string {
 	if g.Venue.Config.Environment != environmentDev {
 		return ""
 	}
+	return unauthorizedCauses[g.unauthorizedCause(r, authenticated)]
+}
+
+// unauthorizedCause returns why a request is unauthorized, for the venue's own log.
+func (g *Gate) unauthorizedCause(r *http.Request, authenticated bool) string {
 	cred, ok := CredentialsOf(r.Header)
 	key := g.Venue.Engine.Key(cred.Key)
 	switch {
 	case !ok:
-		return "a header of " + schemas.HeaderKey + ", " + schemas.HeaderTimestamp + " and " + schemas.HeaderSignature + " is missing or repeated"
+		return "headers"
 	case key == nil || key.Revoked:
-		return "the venue has no such key, or it is revoked"
+		return "key"
 	case authenticated:
-		return "the same signed write has been sent before"
+		return "repeated"
 	case !g.withinReplayWindow(cred.Timestamp):
-		return "the timestamp is not one in ms within 5 s of the venue's clock"
+		return "clock"
 	default:
-		return "the signature is wrong, or the body did not arrive as it was signed"
+		return "signature"
 	}
+}
+
+// unauthorizedCauses say the causes to who builds a client.
+var unauthorizedCauses = map[string]string{
+	"headers":   "a header of " + schemas.HeaderKey + ", " + schemas.HeaderTimestamp + " and " + schemas.HeaderSignature + " is missing or repeated",
+	"key":       "the venue has no such key, or it is revoked",
+	"repeated":  "the same signed write has been sent before",
+	"clock":     "the timestamp is not one in ms within 5 s of the venue's clock",
+	"signature": "the signature is wrong, or the body did not arrive as it was signed",
 }
 
 // environmentDev is the environment of dx dev (docs/rules/operation.md#dev-venue).

@@ -60,7 +60,7 @@ type batchItems struct {
 func (x *batchItems) add(done any, e *schemas.Error, in any) {
 	var r *schemas.ToolError
 	if e != nil {
-		r, x.rejected = schemas.Ptr(schemas.ToolErrorOf(*e)), true
+		r, x.rejected = schemas.Ptr(schemas.ToolErrorOf(e.Bare())), true
 	}
 	x.done, x.errors, x.in = append(x.done, done), append(x.errors, r), append(x.in, in)
 }

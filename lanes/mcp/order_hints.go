@@ -23,6 +23,7 @@ func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
 		x.hintArguments(p)
 		return
 	case "bad_price_tick":
+		x.Hint = x.general // the nearest ticks say more than the grid
 		if p.IsMarket() && p.Tick != nil {
 			x.hintMarketTick(p)
 		} else {

@@ -386,9 +386,16 @@ func TestErrorsAreREST(t *testing.T) {
 	sameRefusal(t, "without the scope", got, want)
 }
 
+// sameRefusal tests that a tool is refused with the error of its route. The field that REST has in it is beside it.
 func sameRefusal(t *testing.T, what string, got result, rest string) {
 	t.Helper()
-	want, err := json.Marshal(at(t, rest, "error"))
+	of := at(t, rest, "error").(map[string]any)
+	if field := of["field"]; field != nil && at(t, string(got.StructuredContent), "field") != field {
+		t.Errorf("%s: %s, want the field %v of REST", what, got.StructuredContent, field)
+	}
+	delete(of, "field")
+	delete(of, "hint")
+	want, err := json.Marshal(of)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,6 +154,13 @@ func readError(e object) (t replyResult, err error) {
 		t.tree, _ = e["details"].(object)
 		wait = e["details"]
 	}
+	e = maps.Clone(e)
+	for _, name := range []string{"field", "hint"} { // of a malformed request
+		if text, there := e[name]; there && text == "" {
+			return t, fmt.Errorf("the error has an empty %s: %v", name, e)
+		}
+		delete(e, name)
+	}
 	if statuses[t.code] == 0 || !reflect.DeepEqual(e, refusal(t.code, wait)) {
 		return t, fmt.Errorf("the error is %v", e)
 	}

@@ -118,6 +118,8 @@ class Disarmed(TypedDict):
 class Error(TypedDict):
     code: "str"
     details: "dict[str, str] | None"  # retry_after_ms for rate_limited and history_behind, the bound for mandate_violation, else null
+    field: NotRequired["str"]  # What is wrong in a malformed request, such as orders[2].qty or a parameter by its name
+    hint: NotRequired["str"]  # For people: what is legal there
     message: "str"  # The code; 'rate limited' for rate_limited
     num: "int | None"  # Reject code of the shared registry
     origin: "Literal['core', 'port', 'gateway']"
