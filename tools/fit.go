@@ -18,6 +18,9 @@ import (
 func (v *Venue) Fit(caller Caller, in *schemas.PlaceOrder) (fit *schemas.PlaceOrder) {
 	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 		o := *in
+		if _, ok := m.Market(marketID(in.MarketID)); !ok { // no slot has it, and no holding
+			return
+		}
 		o.Fault, o.ClientOrderID = core.OK, FreeClientOrderID(m, caller.User, in.ClientOrderID)
 		for range maxFits {
 			c, now := placeCommand(caller, &o), v.Config.Now()
