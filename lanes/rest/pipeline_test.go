@@ -1,12 +1,14 @@
 package rest
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
 	"duplex/core"
 	"duplex/lanes/lanetest"
+	"duplex/schemas"
 )
 
 // TestMediaTypeCheckedLast checks that the media type is checked after route, scope and
@@ -64,5 +66,49 @@ func TestPanicIsInternal(t *testing.T) {
 	}
 	if status, _ := h.Call(alice, "GET", "/v1/time", ""); status != 200 {
 		t.Error("no request is served after a panic")
+	}
+}
+
+// TestUnauthorizedCause tests that the venue's log says why a request is unauthorized and which key it names, and that
+// the answer says it on a dev venue alone.
+func TestUnauthorizedCause(t *testing.T) {
+	for _, environment := range []string{"live", "arena", "dev"} {
+		h, alice, _ := newServer(t)
+		h.Gate.Log = slog.New(slog.NewTextHandler(h.Logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		h.Venue.Config.Environment = environment
+		revoked := h.NewKey(1, core.ScopeRead)
+		h.Submit(&core.RevokeKey{User: 1, Key: revoked.ID})
+		for cause, x := range map[string]struct {
+			key    lanetest.Key
+			change func(http.Header)
+			hint   string
+		}{
+			"headers":   {alice, func(h http.Header) { h.Del(schemas.HeaderSignature) }, "is missing or repeated"},
+			"key":       {revoked, func(http.Header) {}, "revoked"},
+			"signature": {alice, func(h http.Header) { h.Set(schemas.HeaderSignature, strings.Repeat("0", 64)) }, "the signature is wrong"},
+			"clock": {alice, func(h http.Header) {
+				h.Set(schemas.HeaderTimestamp, "1")
+				h.Set(schemas.HeaderSignature, schemas.Sign(alice.Secret, "1", "GET", "/v1/portfolio/balance", nil))
+			}, "5 s of the venue's clock"},
+		} {
+			r := h.SignedRequest(x.key, "GET", "/v1/portfolio/balance", nil)
+			x.change(r.Header)
+			status, header, body := h.Send(r)
+			if status != 401 || code(body) != "unauthorized" || strings.Contains(body, `"hint"`) != (environment == "dev") || environment == "dev" && !strings.Contains(body, x.hint) {
+				t.Errorf("%s, %s: %d %s", environment, cause, status, body)
+			}
+			line := ""
+			for _, l := range strings.Split(h.Logs.String(), "\n") {
+				if strings.Contains(l, header.Get("X-Request-Id")) {
+					line = l
+				}
+			}
+			if !strings.Contains(line, "cause="+cause) || !strings.Contains(line, "api_key="+x.key.ID) {
+				t.Errorf("%s, %s: the log has %q, want the cause and the key %s", environment, cause, line, x.key.ID)
+			}
+		}
+		if status, header, _ := h.Send(h.SignedRequest(alice, "GET", "/v1/portfolio/balance", nil)); status != 200 || strings.Contains(h.Logs.String()[strings.Index(h.Logs.String(), header.Get("X-Request-Id")):], "cause=") {
+			t.Errorf("a request that is authenticated: %d, and its line has a cause", status)
+		}
 	}
 }
