@@ -16,6 +16,7 @@ import (
 	"duplex/core/replica"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/schemas"
 )
 
 // seedFigures is what the bundle of one seed shows. Money is in dollars.
@@ -53,6 +54,7 @@ type seatFigures struct {
 	Stalls     int
 	ExitStatus *int
 	Digest     *string
+	Output     string
 
 	Forecasts []forecastOf // those that count, in the order in which their rounds ended
 	Swing     float64      // the largest number of contracts held in one market, YES less NO: a round moves so many dollars
@@ -89,7 +91,7 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 		}
 		s := &m.Settings.Seats[e.Number-1]
 		numbers = append(numbers, e.Number)
-		f.Seats = append(f.Seats, &seatFigures{Name: s.Name, Kind: s.kind(), Number: e.Number, Stalls: e.Stalls, ExitStatus: e.ExitStatus, Digest: e.Digest, Rejections: map[string]int{}, Fund: inDollars(s.fund)})
+		f.Seats = append(f.Seats, &seatFigures{Name: s.Name, Kind: s.kind(), Number: e.Number, Stalls: e.Stalls, ExitStatus: e.ExitStatus, Digest: e.Digest, Output: schemas.ForTerminal(e.Output), Rejections: map[string]int{}, Fund: inDollars(s.fund)})
 	}
 	accounts := accountCheck{accountCommands(m.Settings, numbers)}
 	b := &replayBundle{r: replica.New(view.DefaultRetentionCaps()), f: f, series: m.Settings.series.Category, start: m.Settings.start, marks: map[uint64]roundForecasts{}, open: map[uint64][]seatFill{}}

@@ -73,7 +73,7 @@ func (c *Config) checkDigests(now []*string, earlier []SeatEnd) error {
 	for i := range earlier {
 		e := &earlier[i]
 		if have := now[e.Number-1]; e.Digest != nil && have != nil && *e.Digest != *have {
-			return badConfig("seat %q: its program or one of its files was changed since an earlier seed: run it into another folder with --out. --changed-agents continues, and the seat is then \"mixed agents\", without a verdict", c.Seats[e.Number-1].Name)
+			return badConfig("seat %q: its command, its program (as PATH finds it) or one of its files is another one than in an earlier seed: run it into another folder with --out. --changed-agents continues, and the seat is then \"mixed agents\", without a verdict", c.Seats[e.Number-1].Name)
 		}
 	}
 	return nil

@@ -194,7 +194,7 @@ func (x *exporter) sample(b *replayBundle, ts int64) error {
 // schemaPage describes the tables.
 func schemaPage() string {
 	var b strings.Builder
-	b.WriteString("# Tables of a run of dx arena\n\nOne folder a seed. Prices of contracts are pips of YES: 4700 is 47 cents. Index prices are at 1e8 scale. Money is in pips, and in dollars in columns that end in _usd. Times are in ns of venue time since the Unix epoch. `book` has the best ten levels of each side every second, `equity` that of each seat. A seat is null for the market's own accounts. `chain` in the manifest of a folder is the commands_hash of the seed.\n")
+	b.WriteString("# Tables of a run of dx arena\n\nOne folder a seed, with one for each seat in it if each had a venue of its own. A table without rows has no file. Prices of contracts are in pips: 4700 is 47 cents. `tick_yes` is that of YES, the `tick` of an order that of its own outcome, and `p` of a forecast is in basis points. Index prices are at 1e8 scale. Money is in pips, and in dollars in columns that end in _usd. Times are in ns of venue time since the Unix epoch. `book` has the best ten levels of each side every second, `equity` that of each seat. A seat is null for the market's own accounts. `chain` in the manifest of a folder is the commands_hash of the seed.\n")
 	for i := range exportTables {
 		t := &exportTables[i]
 		fmt.Fprintf(&b, "\n## %s\n\n| column | kind |\n|---|---|\n", t.Name)

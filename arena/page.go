@@ -5,14 +5,13 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-
-	"duplex/arena/stats"
+	"strings"
 )
 
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"money": money, "decimal": func(x float64) string { return fmt.Sprintf("%.4f", x) }, "chance": chance, "interval": interval, "score": scoreText, "color": func(i int) template.CSS { return template.CSS(seatColor(i)) }, "count": func(f stats.Figure) string { return fmt.Sprintf("%.0f", f.Mean) }}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"money": money, "decimal": decimal, "chance": chance, "interval": interval, "score": scoreText, "color": func(i int) template.CSS { return template.CSS(seatColor(i)) }, "count": count}).Parse(pageText))
 
 // page returns the report as one page that loads nothing.
 func (r *Report) page(name string) ([]byte, error) {
@@ -26,6 +25,11 @@ func (r *Report) page(name string) ([]byte, error) {
 	var b bytes.Buffer
 	err := pageTemplate.Execute(&b, &x)
 	return b.Bytes(), err
+}
+
+// decimal is a number with four decimals.
+func decimal(x float64) string {
+	return strings.Replace(fmt.Sprintf("%.4f", x), "-", "−", 1)
 }
 
 // chance is a p for people.

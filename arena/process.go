@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -179,17 +181,29 @@ func (s *seedRun) anyRuns() bool {
 	return false
 }
 
-// lastOutput returns the last line that a process printed, for a message about a seat that died.
+// errorLine is a line that says what went wrong; the last one of a program often only says which program it was.
+var errorLine = regexp.MustCompile(`(?i)error|exception|panic|fatal`)
+
+// lastOutput returns the last line that a process printed about an error, or its last line, for a message about a seat
+// that died.
 func (s *seedRun) lastOutput(x *seat) string {
+	const most, longest = 4000, 400 // bytes
 	f, err := os.Open(filepath.Join(s.work, x.Name+".log"))
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
 	if end, err := f.Seek(0, io.SeekEnd); err == nil {
-		_, _ = f.Seek(max(0, end-400), io.SeekStart)
+		_, _ = f.Seek(max(0, end-most), io.SeekStart)
 	}
 	b, _ := io.ReadAll(f)
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	return string(x.log.hide([]byte(lines[len(lines)-1])))
+	line := lines[len(lines)-1]
+	for _, l := range slices.Backward(lines) {
+		if errorLine.MatchString(l) {
+			line = strings.TrimSpace(l)
+			break
+		}
+	}
+	return string(x.log.hide([]byte(line[max(0, len(line)-longest):])))
 }

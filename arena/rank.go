@@ -58,6 +58,9 @@ func Rank(dirs []string) (*Ranking, error) {
 			if !sameSetup(r, other) {
 				return nil, badConfig("%s is of another setup than %s: only runs with the same setup_hash can be compared", dir, dirs[k])
 			}
+			if r.Sealed == sealFresh && slices.ContainsFunc(r.Seeds, func(x uint64) bool { return slices.Contains(other.Seeds, x) }) && !sameFolder(dir, dirs[k]) && !slices.Equal(r.hashes, other.hashes) {
+				return nil, badConfig("%s has seeds of the run %s: fresh seeds are drawn for one run", dirs[i], dirs[k])
+			}
 			if sameFolder(dir, dirs[k]) || slices.Equal(r.hashes, other.hashes) {
 				return nil, badConfig("%s is the run %s once more: every seed has the same commands", dirs[i], dirs[k])
 			}

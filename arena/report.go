@@ -87,6 +87,7 @@ type SeatReport struct {
 type failure struct {
 	seed   uint64
 	status int
+	output string // the line of its output that tells most
 }
 
 // PerRound is the profit of a round: its mean over rounds, as a figure over seeds, and its deviation
@@ -220,7 +221,7 @@ func seatReport(of []*seatFigures, seeds []uint64) SeatReport {
 			out.ExitStatus = s.ExitStatus
 		}
 		if s.ExitStatus != nil && *s.ExitStatus != 0 {
-			out.failed = append(out.failed, failure{seeds[i], *s.ExitStatus})
+			out.failed = append(out.failed, failure{seeds[i], *s.ExitStatus, s.Output})
 		}
 		for code, n := range s.Rejections {
 			out.Rejections[code] += n
@@ -241,7 +242,11 @@ func (r *Report) Failed() error {
 	var bad []error
 	for i := range r.Seats {
 		for _, f := range r.Seats[i].failed {
-			bad = append(bad, fmt.Errorf("%w: seat %q ended seed %d with exit status %d", ErrFailed, r.Seats[i].Name, f.seed, f.status))
+			said := ""
+			if f.output != "" {
+				said = ": " + f.output
+			}
+			bad = append(bad, fmt.Errorf("%w: seat %q ended seed %d with exit status %d%s", ErrFailed, r.Seats[i].Name, f.seed, f.status, said))
 		}
 	}
 	return errors.Join(bad...)

@@ -140,6 +140,9 @@ func planRun(c *Config, o *Options) (*plan, error) {
 			}
 		}
 	}
+	if len(p.todo) == 0 && c.sealed != "" {
+		return nil, badConfig("%s is complete: name another folder with --out", o.Dir)
+	}
 	if len(p.todo) == 0 {
 		return nil, badConfig("%s has complete runs of all these seeds: name other seeds, or another folder with --out", o.Dir)
 	}

@@ -267,7 +267,23 @@ func TestRankOfSealedRuns(t *testing.T) {
 			t.Errorf("the last row is %+v, want the run with known seeds, compared with nobody", list.Rows[2])
 		}
 	}
+	// A run whose seeds were drawn again in part is no other run.
+	fresh, again := run("fresh:3", "", "fair"), filepath.Join(t.TempDir(), "again")
+	if err := os.CopyFS(again, os.DirFS(fresh)); err != nil {
+		t.Fatal(err)
+	}
+	seeds, err := startedSeeds(again)
+	if err == nil {
+		err = os.RemoveAll(seedDir(again, seeds[0]))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, sealedConfig(t, "fresh:3", "", "fair"), Options{Dir: again})
 	var bad *ConfigError
+	if _, err := Rank([]string{fresh, again}); !errors.As(err, &bad) || !strings.Contains(err.Error(), "has seeds of the run") {
+		t.Errorf("a run with seeds of another one is ranked beside it: %v", err)
+	}
 	if _, err := Rank([]string{run("1..3", "", "fair"), run("2..4", "", "hold")}); !errors.As(err, &bad) {
 		t.Errorf("runs on other known seeds: %v", err)
 	}

@@ -3,6 +3,7 @@ package arena
 import (
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 
 	"duplex/arena/stats"
@@ -43,7 +44,7 @@ func (r *Report) Table(out io.Writer) error {
 		if shared != "" {
 			shared = money(s.FromSeats.Mean) + "\t"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%s\t%s\t%.0f\t%s\t%.0f\t%s\t  %s\n", s.Name, s.Kind, money(s.ProfitOwn.Mean), interval(s.ProfitOwn), shared, money(s.ProfitPerRound.Mean), money(s.MaxDrawdown.Mean), s.Fills.Mean, money(s.Fees.Mean), s.Calls.Mean, scoreText(s.Brier), s.VerdictText())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", s.Name, s.Kind, money(s.ProfitOwn.Mean), interval(s.ProfitOwn), shared, money(s.ProfitPerRound.Mean), money(s.MaxDrawdown.Mean), count(s.Fills), money(s.Fees.Mean), count(s.Calls), scoreText(s.Brier), s.VerdictText())
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -78,6 +79,14 @@ func several(n int, thing string) string {
 	return fmt.Sprint(n, " ", thing, "s")
 }
 
+// count is a mean number of things. A few of them are not rounded to none.
+func count(f stats.Figure) string {
+	if f.Mean < 10 && f.Mean != math.Trunc(f.Mean) {
+		return fmt.Sprintf("%.1f", f.Mean)
+	}
+	return fmt.Sprintf("%.0f", f.Mean)
+}
+
 func money(x float64) string {
 	text := fmt.Sprintf("$%.2f", max(x, -x))
 	if x < 0 && text != "$0.00" {
@@ -106,7 +115,7 @@ func StatsTable(out io.Writer, runs *stats.Runs) error {
 	if runs.Runs[0].Seats[0].Profits != nil {
 		fmt.Fprint(w, "run\tseat\tseeds\tprofit\t95 % interval\tp\tp, with the largest loss\tp, corrected\t  verdict\n")
 	} else {
-		fmt.Fprint(w, "run\tseat\tseeds\tforecasts\tBrier\tcalibration error\treliability\tresolution\tuncertainty\tbetter than the market by\tp\n")
+		fmt.Fprint(w, "run\tseat\tseeds\tforecasts\tBrier\tcalibration error\treliability\tresolution\tuncertainty\tbetter than the market by\tp\t\n")
 	}
 	for i := range runs.Runs {
 		r := &runs.Runs[i]
@@ -120,12 +129,16 @@ func StatsTable(out io.Writer, runs *stats.Runs) error {
 
 func statsRow(w io.Writer, s *stats.Seat) {
 	if p := s.Profits; p != nil {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t  %s\n", money(p.Profit.Mean), interval(p.Profit), chance(p.P), chance(p.Tail), chance(p.Corrected), p.Text(money))
+		tail := "–" // no swing: no loss was added
+		if p.Swing > 0 {
+			tail = chance(p.Tail)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t  %s\n", money(p.Profit.Mean), interval(p.Profit), chance(p.P), tail, chance(p.Corrected), p.Text(money))
 		return
 	}
 	c, skill, p := s.Calibration, "–", "–"
 	if s.Skill != nil {
 		skill, p = fmt.Sprintf("%.4f", s.Skill.Mean), chance(s.Skill.P)
 	}
-	fmt.Fprintf(w, "%d\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%s\t%s\n", c.N, c.Brier, c.ECE, c.Reliability, c.Resolution, c.Uncertainty, skill, p)
+	fmt.Fprintf(w, "%d\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%s\t%s\t\n", c.N, c.Brier, c.ECE, c.Reliability, c.Resolution, c.Uncertainty, skill, p)
 }

@@ -250,6 +250,10 @@ func TestWelch(t *testing.T) {
 	if p := Pair([]Result{flat, {Name: "other", Seeds: []uint64{4}, Profits: []float64{2, 2}}})[0]; p.P != nil || p.Profit.Low != nil || p.Order != 0.5 || p.Profit.Mean != -1 {
 		t.Errorf("two seats without variation: %+v, want no test", p)
 	}
+	five := []float64{2, 2, 2, 2, 2}
+	if p := Pair([]Result{{Seeds: []uint64{5}, Profits: five}, {Seeds: []uint64{6}, Profits: five}})[0]; p.Profit.Low == nil || *p.Profit.Low != 0 || *p.Profit.High != 0 {
+		t.Errorf("five seeds without variation: %+v, want an interval of no width", p.Profit)
+	}
 	if p := Pair([]Result{flat, a})[0]; p.P == nil || p.Profit.Low != nil {
 		t.Errorf("three seeds: %+v, want a test without an interval", p)
 	}

@@ -12,6 +12,9 @@ func welch(a, b *Result) Paired {
 	d := differenceOf(a.Profits, b.Profits)
 	p.Profit.Mean = Round(d.mean)
 	if !d.ok {
+		if min(len(a.Profits), len(b.Profits)) >= minInterval { // nothing varies
+			p.Profit.Low, p.Profit.High = rounded(d.mean), rounded(d.mean)
+		}
 		return p
 	}
 	if min(len(a.Profits), len(b.Profits)) >= minInterval {
