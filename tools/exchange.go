@@ -52,9 +52,10 @@ func (v *Venue) retention() (out schemas.Retention) {
 		}
 	})
 	if v.History != nil {
+		out.History = &schemas.HistorySpan{} // until the database is open, nothing is known to be there
 		if since, ok := v.History.Since(); ok {
 			at, _ := v.History.Written()
-			out.History = &schemas.HistorySpan{SinceSeq: schemas.U64(since), AsOf: schemas.AsOf{AsOfSeq: schemas.U64(at)}}
+			*out.History = schemas.HistorySpan{SinceSeq: schemas.U64(since), AsOf: schemas.AsOf{AsOfSeq: schemas.U64(at)}}
 		}
 	}
 	return out

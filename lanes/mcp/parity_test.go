@@ -631,21 +631,27 @@ func TestListsFollowTheScopes(t *testing.T) {
 }
 
 // mirrored is a mirror, as far as get_venue needs it.
-type mirrored struct{ tools.History }
+type mirrored struct {
+	tools.History
+	open bool
+}
 
-func (mirrored) Since() (uint64, bool)    { return 7, true }
+func (m mirrored) Since() (uint64, bool)  { return 7, m.open }
 func (mirrored) Written() (uint64, int64) { return 9, 0 }
 
 // TestVenueShowsTheMirror checks that get_venue says, as the route of the retention does, what the mirror
-// holds.
+// holds: nothing until its database is open, as after a start, but never that there is no mirror.
 func TestVenueShowsTheMirror(t *testing.T) {
 	t.Parallel()
 	d := newTestVenue(t)
-	d.lane.gate.Venue.History = mirrored{}
-	text := string(d.callTool(d.alice, "get_venue", "{}").StructuredContent)
-	_, route := d.Call(d.alice, "GET", "/v1/exchange/retention", "")
-	const want = `"history":{"since_seq":"7","as_of_seq":"9"}`
-	if !strings.Contains(text, want) || !strings.Contains(route, want) {
-		t.Errorf("get_venue returns %s and REST %s, want %s in both", text, route, want)
+	for want, history := range map[string]tools.History{
+		`"history":null`: nil, `"history":{"since_seq":"7","as_of_seq":"9"}`: mirrored{open: true}, `"history":{"since_seq":"0","as_of_seq":"0"}`: mirrored{},
+	} {
+		d.lane.gate.Venue.History = history
+		text := string(d.callTool(d.alice, "get_venue", "{}").StructuredContent)
+		_, route := d.Call(d.alice, "GET", "/v1/exchange/retention", "")
+		if !strings.Contains(text, want) || !strings.Contains(route, want) {
+			t.Errorf("get_venue returns %s and REST %s, want %s in both", text, route, want)
+		}
 	}
 }
