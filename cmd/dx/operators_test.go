@@ -83,8 +83,8 @@ func TestOperatorCommands(t *testing.T) {
 		{ann, "schedule --window maintenance", 2, `is not KIND,START,END`},
 		{ann, "schedule", 2, `--clear`},
 		{ann, "schedule --clear", 0, `"schedule":\[\]`},
-		{ann, "deposit 1 1000000 --id small", 0, `"amount":"1000000"`},
-		{ann, "deposit 1 1000001 --id big", 0, `"status":"pending"`},
+		{ann, "deposit 1 100 --id small", 0, `"amount":"1000000"`},
+		{ann, "deposit 1 100.0001 --id big", 0, `"status":"pending"`},
 		{ann, "void " + id, 0, `"status":"pending"`},
 		{bob, "approvals", 0, `"requested_by":"ann".*"deposit_id":"big"`},
 		{bob, "approvals approve 1", 1, `unknown_approval \(404\)`},
@@ -104,7 +104,7 @@ func TestOperatorCommands(t *testing.T) {
 	var approval struct {
 		ApprovalID string `json:"approval_id"`
 	}
-	p.mustAdmin(ann, "deposit 1 1000001 --id big", &approval) // a repeat is the same request
+	p.mustAdmin(ann, "deposit 1 100.0001 --id big", &approval) // a repeat is the same request
 	late := p.addOperator("late", "treasurer")                // after the request
 	p.expectAdmin(late, 1, "self_approval (403)", "approvals approve "+approval.ApprovalID)
 	p.expectAdmin(ann, 1, "self_approval (403)", "approvals approve "+approval.ApprovalID)
@@ -132,7 +132,7 @@ func TestApprovalsSurviveAKill(t *testing.T) {
 	approve := func(p *process) {
 		p.expectAdmin(bob, 0, `"status":"approved"`, "approvals approve "+approval.ApprovalID)
 	}
-	deposit := func(p *process) string { return fmt.Sprintf("deposit %d 20000 --id bank", p.account("reader").UserID) }
+	deposit := func(p *process) string { return fmt.Sprintf("deposit %d 2.00 --id bank", p.account("reader").UserID) }
 	run(func(p *process) {
 		ann, bob = p.addOperator("ann", "treasurer"), p.addOperator("bob", "treasurer")
 		p.mustAdmin(ann, deposit(p), &approval)
