@@ -1,11 +1,11 @@
 package arena
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
+	"hash"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -13,9 +13,8 @@ import (
 	"slices"
 )
 
-// digest returns the SHA-256 of what the process of a seat is, in hexadecimal: of its command, and the contents of
-// its program, of each argument that is a file, and of the files that the seat names, one after the other. It is
-// nil for a baseline.
+// digest returns what the process of a seat is, in hexadecimal: the SHA-256 of the SHA-256s of its command, of its
+// program, of each argument that is a file, and of the files that the seat names. It is nil for a baseline.
 func (s *Seat) digest() (*string, error) {
 	if s.Command == "" {
 		return nil, nil
@@ -31,7 +30,7 @@ func (s *Seat) digest() (*string, error) {
 		}
 	}
 	h := sha256.New()
-	io.WriteString(h, s.Command) //nolint:errcheck // a hash takes everything
+	addHash(h, []byte(s.Command))
 	for _, path := range slices.Concat(files, s.Files) {
 		if err := addContents(h, path); err != nil {
 			return nil, err
@@ -40,19 +39,51 @@ func (s *Seat) digest() (*string, error) {
 	return new(hex.EncodeToString(h.Sum(nil))), nil
 }
 
-// addContents writes the content of a file; of a folder those of all files in it, in the order of their paths.
-func addContents(to io.Writer, path string) error {
-	return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+// addHash adds the SHA-256 of a text. Of texts that follow each other directly, bytes could move from one to the next.
+func addHash(to hash.Hash, text []byte) {
+	sum := sha256.Sum256(text)
+	to.Write(sum[:])
+}
+
+// addContents adds the content of a file; of a folder the path and the content of each file in it, in the order of
+// their paths. What is no file, such as a pipe, is an error: to read it may never end.
+func addContents(to hash.Hash, path string) error {
+	if f, err := os.Stat(path); err != nil || !f.IsDir() {
+		return cmp.Or(err, addFile(to, path))
+	}
+	return filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		f, err := os.Open(path)
+		rel, err := filepath.Rel(path, at)
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(to, f)
-		return errors.Join(err, f.Close())
+		addHash(to, []byte(filepath.ToSlash(rel)))
+		return addFile(to, at)
 	})
+}
+
+func addFile(to hash.Hash, path string) error {
+	if err := checkRegular(path); err != nil {
+		return err
+	}
+	sum, err := hashFile(path)
+	if err != nil {
+		return err
+	}
+	b, err := hex.DecodeString(sum)
+	to.Write(b)
+	return err
+}
+
+// checkRegular returns an error unless a path leads to a file.
+func checkRegular(path string) error {
+	f, err := os.Stat(path)
+	if err == nil && !f.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	return err
 }
 
 // digests returns the digest of each seat, in the order of the file.

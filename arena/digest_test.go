@@ -47,7 +47,12 @@ func TestDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256([]byte("sh " + script + " 1" + string(program) + "exit" + "one" + "two"))
+	var sums []byte
+	for _, text := range []string{"sh " + script + " 1", string(program), "exit", "a.txt", "one", "b.txt", "two"} {
+		one := sha256.Sum256([]byte(text))
+		sums = append(sums, one[:]...)
+	}
+	sum := sha256.Sum256(sums)
 	first := of("sh "+script+" 1", lib)
 	if want := hex.EncodeToString(sum[:]); first != want {
 		t.Errorf("the digest is %s, want %s", first, want)
@@ -65,6 +70,22 @@ func TestDigest(t *testing.T) {
 			t.Errorf("%s has the digest of %s", what, other)
 		}
 		seen[d] = what
+	}
+	// No byte can move from one file to the next, and what is no file is not read.
+	write(script, "exit"+"one")
+	write(filepath.Join(lib, "a.txt"), "")
+	moved := of("sh "+script+" 1", lib)
+	write(script, "exit")
+	write(filepath.Join(lib, "a.txt"), "one")
+	if moved == of("sh "+script+" 1", lib) {
+		t.Error("bytes that move between two files change no digest")
+	}
+	if err := os.Symlink(os.DevNull, filepath.Join(lib, "pipe")); err != nil {
+		t.Fatal(err)
+	}
+	s := Seat{Name: "me", Command: "sh " + script, Files: []string{lib}}
+	if err := s.complete(false); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a device among the files of a seat: %v", err)
 	}
 	if d, err := (&Seat{Name: "hold", Kind: "hold"}).digest(); d != nil || err != nil {
 		t.Errorf("a baseline has the digest %v, %v, want none", d, err)

@@ -22,7 +22,10 @@ func lockRun(dir string) (*journal.FileLock, error) {
 	if errors.Is(err, journal.ErrLocked) {
 		return nil, fmt.Errorf("%s is in use by another dx arena: wait until that has ended, or name another folder with --out", dir)
 	}
-	return lock, err
+	if err != nil {
+		return nil, &ConfigError{err} // such as a name that is a file
+	}
+	return lock, nil
 }
 
 // checkReplaceable returns an error unless a folder is missing, empty, or a bundle, complete or not: a run

@@ -24,6 +24,8 @@ func TestForeignFiles(t *testing.T) {
 	}{
 		"a file in a seed":           {"2/data.txt", func(dir string) error { return run(dir) }},
 		"a file instead of a seed":   {"2", func(dir string) error { return run(dir) }},
+		"a report":                   {"report.html", func(dir string) error { return run(dir) }},
+		"a file where a seed plays":  {"playing-1/data.txt", func(dir string) error { return run(dir) }},
 		"a venue":                    {"2/journal/MARK", func(dir string) error { return run(dir) }},
 		"a file beside trajectories": {"2/trajectories/notes.txt", func(dir string) error { return run(dir) }},
 		"a file in a seed, solo":     {"2/data.txt", func(dir string) error { return run(dir, solo) }},

@@ -122,13 +122,22 @@ func compareRows(rows []Ranked) {
 
 // Table writes a ranking for a terminal.
 func (r *Ranking) Table(out io.Writer) error {
+	known := slices.IndexFunc(r.Rows, func(x Ranked) bool { return isOpen(x) == 1 })
+	if known <= 0 {
+		return rankTable(out, r.Rows)
+	}
+	if err := rankTable(out, r.Rows[:known]); err != nil {
+		return err
+	}
+	fmt.Fprint(out, "\nSeeds that were known before:\n\n")
+	return rankTable(out, r.Rows[known:])
+}
+
+func rankTable(out io.Writer, rows []Ranked) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "\trun\tseat\tkind\tprofit\t95 % interval\tabove the next by\t95 % interval\tp, corrected\tdrawdown\tBrier\t  verdict\n")
-	for i := range r.Rows {
-		x := &r.Rows[i]
-		if i > 0 && isOpen(*x) > isOpen(r.Rows[i-1]) {
-			fmt.Fprintf(w, "\t\t\t\t\t\t\t\t\t\t\t  seeds that were known before:\n")
-		}
+	for i := range rows {
+		x := &rows[i]
 		rank, above, width, p := "–", "", "", ""
 		if x.Rank != nil {
 			rank = fmt.Sprint(*x.Rank)

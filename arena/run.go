@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -103,6 +104,11 @@ func planRun(c *Config, o *Options) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range []string{reportName, pageName} {
+		if _, err := os.Stat(filepath.Join(o.Dir, name)); err == nil && len(started) == 0 {
+			return nil, notOwn(o.Dir, name)
+		}
+	}
 	done, hash := map[int]bool{}, SetupHash(c, o.Version)
 	for _, seed := range started {
 		at := seedDir(o.Dir, seed)
@@ -110,7 +116,7 @@ func planRun(c *Config, o *Options) (*plan, error) {
 		var m *Manifest
 		for _, dir := range found {
 			if m, err = readManifest(dir); err != nil {
-				return nil, err
+				return nil, &ConfigError{err}
 			}
 			if m.SetupHash != hash || !sameSeats(m.Settings, c) || m.Settings.Seeds != c.Seeds {
 				return nil, badConfig("%s has a complete run of seed %d with another setup: name another folder with --out", o.Dir, seed)
@@ -238,8 +244,9 @@ func (p *plan) run(ctx context.Context) error {
 	return failed
 }
 
-// runPlace runs the seed of a place. Until all its seats have played, nothing in the folder of the run has the seed:
-// then the manifests are written, and the folder gets its name.
+// runPlace runs the seed of a place. Until all its seats have played, nothing in the folder of the run has the seed,
+// nor what a seat did that played it first, which shows the prices: both are in memory. Then the bundles and their
+// manifests are written, and the folder gets its name.
 func (p *plan) runPlace(ctx context.Context, place int, progress func(dir string) func(int)) error {
 	now, err := p.c.digests()
 	if err != nil {
@@ -255,14 +262,17 @@ func (p *plan) runPlace(ctx context.Context, place int, progress func(dir string
 	}
 	d := p.c.draw(place, now)
 	list := bundles(p.playing(place), p.c)
-	manifests := make([]*Manifest, len(list))
+	manifests, held := make([]*Manifest, len(list)), make([]heldFiles, len(list))
 	for i, dir := range list {
 		if manifests[i], err = playSeed(ctx, p.c, d, dir, seatsOf(p.c, i), now, p.o, progress(dir)); err != nil {
 			return fmt.Errorf("seed %d: %w", d.seed, err)
 		}
+		if held[i], err = takeAway(dir); err != nil {
+			return err
+		}
 	}
 	for i, dir := range list {
-		if err := writeManifest(dir, manifests[i]); err != nil {
+		if err := cmp.Or(held[i].putBack(dir), writeManifest(dir, manifests[i])); err != nil {
 			return err
 		}
 	}
@@ -278,6 +288,37 @@ func seatsOf(c *Config, i int) (seats []int) {
 		seats = append(seats, i)
 	}
 	return seats
+}
+
+// heldFiles are the contents of files, by their paths in a folder.
+type heldFiles map[string][]byte
+
+// takeAway reads the files of a folder into memory, and removes it.
+func takeAway(dir string) (heldFiles, error) {
+	files := heldFiles{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		files[rel], err = os.ReadFile(path)
+		return err
+	})
+	return files, cmp.Or(err, os.RemoveAll(dir))
+}
+
+// putBack writes the files into a folder.
+func (f heldFiles) putBack(dir string) error {
+	for rel, b := range f {
+		path := filepath.Join(dir, rel)
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b, 0o600)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // playSeed runs one seed into a folder, which becomes a bundle when the manifest that it returns is written there.

@@ -161,7 +161,7 @@ func Commit(n int, path string) (hash string, err error) {
 		return "", badConfig("%s exists: seeds that were committed to are never replaced", path)
 	}
 	if err != nil {
-		return "", err
+		return "", &ConfigError{err}
 	}
 	seeds := map[uint64]bool{}
 	for len(seeds) < n {

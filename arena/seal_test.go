@@ -64,6 +64,9 @@ func TestFreshSeeds(t *testing.T) {
 			if err != nil || d.IsDir() {
 				return err
 			}
+			if strings.Contains(path, "playing-") && !strings.HasPrefix(path, s.dir) {
+				t.Errorf("while a seat plays place %d in %s, there is %s of another one that has played it", s.place, s.dir, path)
+			}
 			b, err := os.ReadFile(path)
 			for _, secret := range []string{strconv.FormatUint(s.seed, 10), s.seal.Entropy} {
 				if strings.Contains(path, secret) || strings.Contains(string(b), secret) {

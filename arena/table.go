@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"duplex/arena/stats"
+	"duplex/schemas"
 )
 
 // Lines are what a reader has to know before any figure: that it was no real market, and what was run.
@@ -120,7 +121,7 @@ func StatsTable(out io.Writer, runs *stats.Runs) error {
 	for i := range runs.Runs {
 		r := &runs.Runs[i]
 		for k := range r.Seats {
-			fmt.Fprintf(w, "%s\t%s\t%d\t", r.Run, r.Seats[k].Name, r.Seeds)
+			fmt.Fprintf(w, "%s\t%s\t%d\t", schemas.ForTerminal(r.Run), schemas.ForTerminal(r.Seats[k].Name), r.Seeds)
 			statsRow(w, &r.Seats[k])
 		}
 	}

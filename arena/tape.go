@@ -9,6 +9,7 @@ import (
 	"duplex/core"
 	"duplex/core/feed"
 	"duplex/feeds/replay"
+	"duplex/schemas"
 )
 
 // tape is a recorded index, second by second.
@@ -32,6 +33,9 @@ func windowSeconds(rounds int, s core.Series) int { return (rounds+2)*int(s.Cade
 func (c *Config) cutTape() (err error) {
 	if c.sealed != "" {
 		return badConfig("tape and seeds %s: the windows of a tape are known, and cannot be sealed", c.Seeds)
+	}
+	if err := checkRegular(c.Tape); err != nil {
+		return &ConfigError{err}
 	}
 	if c.tape, err = readTape(c.Tape, c.series.Feed); err != nil {
 		return err
@@ -131,5 +135,8 @@ func readTape(path string, f core.Feed) (t *tape, err error) {
 		return nil, badConfig("tape %s: no price of %s", path, f)
 	}
 	t.source = strings.Join(sources, ", ")
+	if !schemas.PlainText(t.source) {
+		return nil, badConfig("tape %s: the name of a source has characters that are not plain text", path)
+	}
 	return t, nil
 }

@@ -136,11 +136,14 @@ func (t *table) text(name string) string {
 	return ""
 }
 
+// mostDollars bounds an amount: the squares of larger ones lose the smaller ones.
+const mostDollars = 1e12
+
 // number returns a cell that must be a number from low to high.
 func (t *table) number(name string, low, high float64) (float64, error) {
 	x, err := strconv.ParseFloat(t.text(name), 64)
 	if err != nil || !(x >= low && x <= high) {
-		return 0, fmt.Errorf("line %d: %s %q is not a number%s", t.line, name, t.text(name), map[bool]string{true: " from 0 to 1"}[high == 1])
+		return 0, fmt.Errorf("line %d: %s %q is not a number%s", t.line, name, t.text(name), map[float64]string{1: " from 0 to 1", mostDollars: " of at most 1e12 dollars"}[high])
 	}
 	return x, nil
 }
@@ -165,11 +168,11 @@ func (t *table) add(profit bool) error {
 	if _, twice := s.profit[seed]; twice {
 		return fmt.Errorf("line %d: seat %s has seed %d twice", t.line, t.text("seat"), seed)
 	}
-	if s.profit[seed], err = t.number("profit", -math.MaxFloat64, math.MaxFloat64); err != nil {
+	if s.profit[seed], err = t.number("profit", -mostDollars, mostDollars); err != nil {
 		return err
 	}
 	if t.text("swing") != "" {
-		swing, err := t.number("swing", 0, math.MaxFloat64)
+		swing, err := t.number("swing", 0, mostDollars)
 		if err != nil {
 			return err
 		}

@@ -203,6 +203,7 @@ func TestBadFiles(t *testing.T) {
 		{"seed,seat,profit\n1,a,1\n2,a,x\n", `line 3: profit "x" is not a number`},
 		{"seed,seat,profit\n1,a,NaN\n", "line 2: profit"},
 		{"seed,seat,profit\n1,a,Inf\n", "line 2: profit"},
+		{"seed,seat,profit\n1,a,1e308\n", "line 2: profit \"1e308\" is not a number of at most 1e12"},
 		{"seed,seat,profit\n-1,a,1\n", "line 2: seed"},
 		{"seed,seat,profit\n1,,1\n", "line 2: no name of a seat"},
 		{"seed,seat,profit\n1,a,1\n1,a,2\n", "line 3: seat a has seed 1 twice"},
