@@ -105,7 +105,7 @@ func TestOperatorCommands(t *testing.T) {
 		ApprovalID string `json:"approval_id"`
 	}
 	p.mustAdmin(ann, "deposit 1 100.0001 --id big", &approval) // a repeat is the same request
-	late := p.addOperator("late", "treasurer")                // after the request
+	late := p.addOperator("late", "treasurer")                 // after the request
 	p.expectAdmin(late, 1, "self_approval (403)", "approvals approve "+approval.ApprovalID)
 	p.expectAdmin(ann, 1, "self_approval (403)", "approvals approve "+approval.ApprovalID)
 	p.expectAdmin(carl, 0, `"status":"approved"`, "approvals approve "+approval.ApprovalID+" --reason seen")
