@@ -41,7 +41,7 @@ type Config struct {
 	TapeHash    string `toml:"-" json:"tape_sha256,omitempty"` // of the file's content
 	TapeSource  string `toml:"-" json:"tape_source,omitempty"`
 	TapeWindows int    `toml:"-" json:"tape_windows,omitempty"` // that it could be cut into
-	Committed   int    `toml:"-" json:"seed_count,omitempty"`   // of committed seeds
+	SeedCount   int    `toml:"-" json:"seed_count,omitempty"`   // of committed seeds
 	Seats       []Seat `toml:"seat" json:"seats"`
 
 	// Reveal is the file of committed seeds.

@@ -10,8 +10,7 @@ import (
 // prices are the index of a run, second by second: of a tape, or drawn from the seed.
 type prices struct {
 	index *indexPath
-	tape  []core.Price // what is left of the window of a tape
-	taped bool         // else the index is drawn
+	tape  []core.Price // the rest of the window of a tape; nil: the index is drawn
 
 	anonymous bool
 	base      core.Price // the first index of an anonymous run; 0: none yet
@@ -19,7 +18,7 @@ type prices struct {
 
 // newPrices returns the prices of a seed; w is its window of the tape, or nil.
 func newPrices(c *Config, seed uint64, w *window) *prices {
-	p := &prices{index: newIndexPath(stream(seed, "index")), anonymous: c.Anonymous, taped: w != nil}
+	p := &prices{index: newIndexPath(stream(seed, "index")), anonymous: c.Anonymous}
 	if w != nil {
 		p.tape = c.pricesOf(w)
 	}
@@ -29,7 +28,7 @@ func newPrices(c *Config, seed uint64, w *window) *prices {
 // next returns the price of the next second. The end of a tape is an error.
 func (p *prices) next() (price core.Price, err error) {
 	switch {
-	case !p.taped:
+	case p.tape == nil:
 		price = p.index.next()
 	case len(p.tape) == 0:
 		return 0, badConfig("the tape ends before the rounds do")

@@ -58,11 +58,11 @@ func Rank(dirs []string) (*Ranking, error) {
 			if !sameSetup(r, other) {
 				return nil, badConfig("%s is of another setup than %s: only runs with the same setup_hash can be compared", dir, dirs[k])
 			}
-			if r.Sealed == sealFresh && slices.ContainsFunc(r.Seeds, func(x uint64) bool { return slices.Contains(other.Seeds, x) }) && !sameFolder(dir, dirs[k]) && !slices.Equal(r.hashes, other.hashes) {
-				return nil, badConfig("%s has seeds of the run %s: fresh seeds are drawn for one run", dirs[i], dirs[k])
-			}
 			if sameFolder(dir, dirs[k]) || slices.Equal(r.hashes, other.hashes) {
 				return nil, badConfig("%s is the run %s once more: every seed has the same commands", dirs[i], dirs[k])
+			}
+			if r.Sealed == sealFresh && slices.ContainsFunc(r.Seeds, func(x uint64) bool { return slices.Contains(other.Seeds, x) }) {
+				return nil, badConfig("%s has seeds of the run %s: fresh seeds are drawn for one run", dirs[i], dirs[k])
 			}
 		}
 		reports = append(reports, r)
@@ -72,14 +72,11 @@ func Rank(dirs []string) (*Ranking, error) {
 		}
 	}
 	slices.SortStableFunc(out.Rows, func(a, b Ranked) int {
-		return cmp.Or(isOpen(a)-isOpen(b), cmp.Compare(min(len(a.result.Out), 1), min(len(b.result.Out), 1)), cmp.Compare(b.ProfitOwn.Mean, a.ProfitOwn.Mean))
+		return cmp.Or(compareBool(a.known(), b.known()), compareBool(a.result.Out != "", b.result.Out != ""), cmp.Compare(b.ProfitOwn.Mean, a.ProfitOwn.Mean))
 	})
-	sealed := slices.IndexFunc(out.Rows, func(r Ranked) bool { return isOpen(r) == 1 })
-	if sealed < 0 {
-		sealed = len(out.Rows)
-	}
-	compareRows(out.Rows[:sealed])
-	compareRows(out.Rows[sealed:])
+	sealed, known := out.groups()
+	compareRows(sealed)
+	compareRows(known)
 	return out, nil
 }
 
@@ -89,12 +86,27 @@ func sameSetup(a, b *Report) bool {
 	return a.SetupHash == b.SetupHash || (a.Sealed == unsealed) != (b.Sealed == unsealed) && a.byCount == b.byCount
 }
 
-// isOpen is 1 for a row whose seeds were not sealed.
-func isOpen(r Ranked) int {
-	if r.Sealed == unsealed {
+// known reports whether the seeds of a row were known before the run.
+func (r *Ranked) known() bool { return r.Sealed == unsealed }
+
+// groups returns the rows that are ranked together.
+func (r *Ranking) groups() (sealed, known []Ranked) {
+	n := slices.IndexFunc(r.Rows, func(x Ranked) bool { return x.known() })
+	if n < 0 {
+		n = len(r.Rows)
+	}
+	return r.Rows[:n], r.Rows[n:]
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
 		return 1
 	}
-	return 0
+	return -1
 }
 
 func sameFolder(a, b string) bool {
@@ -122,15 +134,15 @@ func compareRows(rows []Ranked) {
 
 // Table writes a ranking for a terminal.
 func (r *Ranking) Table(out io.Writer) error {
-	known := slices.IndexFunc(r.Rows, func(x Ranked) bool { return isOpen(x) == 1 })
-	if known <= 0 {
+	sealed, known := r.groups()
+	if len(sealed) == 0 || len(known) == 0 {
 		return rankTable(out, r.Rows)
 	}
-	if err := rankTable(out, r.Rows[:known]); err != nil {
+	if err := rankTable(out, sealed); err != nil {
 		return err
 	}
-	fmt.Fprint(out, "\nSeeds that were known before:\n\n")
-	return rankTable(out, r.Rows[known:])
+	fmt.Fprint(out, "\nSeeds known before the run:\n\n")
+	return rankTable(out, known)
 }
 
 func rankTable(out io.Writer, rows []Ranked) error {

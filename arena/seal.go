@@ -43,7 +43,7 @@ func randomText() string {
 }
 
 // freshSeed returns the seed of a place: the first 8 bytes of SHA-256(entropy ‖ digests ‖ place), without the lowest
-// bit. Whoever ran the agents did not choose it, unless they ran them again.
+// bit. The author of an agent cannot choose it, except by repeating the run.
 //
 // entropy and digests are in hexadecimal; what is not gives another seed.
 func freshSeed(entropy string, digests []*string, place int) uint64 {
@@ -95,7 +95,7 @@ func (c *Config) chooseSeeds() (err error) {
 			return badConfig("seeds %q: fresh:N with N from 1 to %d", c.Seeds, maxSeeds)
 		}
 	case sealCommitted:
-		c.sealed, c.count = sealCommitted, c.Committed
+		c.sealed, c.count = sealCommitted, c.SeedCount
 		if b, err := hex.DecodeString(rest); err != nil || len(b) != sha256.Size || strings.ToLower(rest) != rest {
 			return badConfig("seeds %q: committed:HASH with the hash that dx arena commit has printed", c.Seeds)
 		}
@@ -135,7 +135,7 @@ func (c *Config) reveal() error {
 	if len(c.seeds) == 0 || committedText(c.salt, c.seeds) != string(text) {
 		return badConfig("%s is not written as dx arena commit writes it", c.Reveal)
 	}
-	c.count, c.Committed = len(c.seeds), len(c.seeds)
+	c.count, c.SeedCount = len(c.seeds), len(c.seeds)
 	return nil
 }
 

@@ -51,8 +51,8 @@ func (c *Config) cutTape() (err error) {
 	return nil
 }
 
-// windowOf returns the window of a place; nil without a tape. Who trades by hand may take any place, and is given
-// what is there.
+// windowOf returns the window of a place; nil without a tape. A venue for use by hand accepts any place, and the
+// window may be shorter there.
 func (c *Config) windowOf(place int) *window {
 	if c.tape == nil {
 		return nil

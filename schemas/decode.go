@@ -151,7 +151,7 @@ func decodeObject(v jsontext.Value, p *requestType, target reflect.Value, from l
 // unknown returns the fault of an unknown member. The fault names the field that was
 // probably meant, unless the object has that field too.
 func (p *requestType) unknown(name string, value jsontext.Value, seen []bool, from location, at string) *Fault {
-	where := joinPath(at, printableText(name))
+	where := joinPath(at, Printable(name))
 	i, ok := p.meant(name, from)
 	if !ok || seen[i] {
 		return newFault("unknown_field", where, Shown(value), "no such field")

@@ -55,7 +55,7 @@ func Shown(v jsontext.Value) string {
 
 // quoted returns text as a JSON string, cut and made printable.
 func quoted(text string) string {
-	b, err := jsontext.AppendQuote(nil, printableText(text))
+	b, err := jsontext.AppendQuote(nil, Printable(text))
 	if err != nil {
 		panic(err) // printable text is valid UTF-8
 	}
@@ -65,11 +65,8 @@ func quoted(text string) string {
 // maxShownBytes is the number of bytes of a wrong value that a fault shows.
 const maxShownBytes = 64
 
-// Printable returns what a caller sent in a form that a log may show: cut, and without control characters.
-func Printable(s string) string { return printableText(s) }
-
-// printableText cuts s and removes characters that could act on a terminal or a model.
-func printableText(s string) string {
+// Printable cuts s and removes characters that could act on a terminal or a model.
+func Printable(s string) string {
 	cut := len(s) > maxShownBytes
 	if cut {
 		s = s[:maxShownBytes]

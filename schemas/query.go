@@ -37,7 +37,7 @@ func (p *requestType) decodeParameter(pair string, target reflect.Value, seen []
 	i, ok := p.byName[name]
 	switch {
 	case err != nil || !ok || p.fields[i].in != inQuery:
-		return newFault("unknown_field", printableText(rawName), quoted(rawValue), "no such parameter")
+		return newFault("unknown_field", Printable(rawName), quoted(rawValue), "no such parameter")
 	case seen[i]:
 		return newFault("unknown_field", name, quoted(rawValue), "given twice")
 	}

@@ -206,7 +206,7 @@ func (c *WSCommand) decodeMember(name string, value jsontext.Value) *Fault {
 		}
 		c.Params = bytes.Clone(value)
 	default:
-		return newFault("unknown_field", printableText(name), Shown(value), "no such field")
+		return newFault("unknown_field", Printable(name), Shown(value), "no such field")
 	}
 	return nil
 }

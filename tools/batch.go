@@ -17,7 +17,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 		if v.unfunded(caller.User) {
 			out := schemas.PlaceResults{Results: make([]schemas.PlaceResult, len(in.Orders))}
 			for i := range in.Orders {
-				out.Results[i].Error = schemas.Ptr(ExplainedError(v.unfundedRejection(&in.Orders[i], placeCommand(caller, &in.Orders[i]))))
+				out.Results[i].Error = batchError(v.unfundedRejection(&in.Orders[i], placeCommand(caller, &in.Orders[i])))
 			}
 			return out, nil
 		}
@@ -37,7 +37,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 				o, err = outcome(&in.Orders[i], e.Receipt)
 			}
 			if err != nil {
-				one.Error = schemas.Ptr(ExplainedError(err))
+				one.Error = batchError(err)
 			} else {
 				one.Outcome = &o
 			}
@@ -45,6 +45,9 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 		return out, nil
 	},
 }
+
+// batchError returns the error of an item of a batch.
+func batchError(err error) *schemas.Error { return schemas.Ptr(Explain(ErrorOf(err), err)) }
 
 var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 	Spec: Spec{
@@ -65,7 +68,7 @@ var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 		for i, e := range ends {
 			c, err := canceled(e.Receipt, e.Err)
 			if err != nil {
-				out.Results[i].Error = schemas.Ptr(ErrorOf(err))
+				out.Results[i].Error = batchError(err)
 			} else {
 				out.Results[i].Canceled = &c
 			}

@@ -49,12 +49,10 @@ func ErrorOf(err error) schemas.Error {
 	}
 }
 
-// ExplainedError is ErrorOf with the field and the hint of a malformed request, as REST has them.
-func ExplainedError(err error) schemas.Error {
-	e := ErrorOf(err)
-	var refused Error
-	if fault, ok := errors.AsType[*schemas.Fault](err); ok && !errors.As(err, &refused) {
-		e = e.With(fault)
+// Explain returns e, the wire error of err, with the field and the hint of a malformed request, as REST has them.
+func Explain(e schemas.Error, err error) schemas.Error {
+	if fault, ok := errors.AsType[*schemas.Fault](err); ok && fault.Code == e.Code {
+		return e.With(fault)
 	}
 	return e
 }

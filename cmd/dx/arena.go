@@ -158,7 +158,7 @@ type arenaCommitCmd struct {
 }
 
 func (r *arenaCommitCmd) Help() string {
-	return `Publish the hash before the agents are handed in. Who has the file later can see that the seeds were chosen before.
+	return `Publish the hash before the agents are handed in. The file then proves that the seeds were chosen before.
 
 Examples:
   dx arena commit 30 --out seeds.txt

@@ -18,8 +18,7 @@ func (g *Gate) WriteError(w http.ResponseWriter, err error) { g.writeError(w, er
 
 // writeError is WriteError with a hint for an error that has none.
 func (g *Gate) writeError(w http.ResponseWriter, err error, hint string) {
-	g.ReportError(w.Header().Get("X-Request-Id"), err)
-	e := tools.ExplainedError(err)
+	e := tools.Explain(g.ReportError(w.Header().Get("X-Request-Id"), err), err)
 	e.Hint = cmp.Or(e.Hint, hint)
 	if r, ok := w.(interface{ NoteErrorCode(code string) }); ok {
 		r.NoteErrorCode(e.Code)

@@ -97,7 +97,7 @@ func (g *Gate) unauthorizedCause(r *http.Request, authenticated bool) string {
 	}
 }
 
-// unauthorizedCauses say the causes to who builds a client.
+// unauthorizedCauses describe the causes for the author of a client.
 var unauthorizedCauses = map[string]string{
 	"headers":   "a header of " + schemas.HeaderKey + ", " + schemas.HeaderTimestamp + " and " + schemas.HeaderSignature + " is missing or repeated",
 	"key":       "the venue has no such key, or it is revoked",
