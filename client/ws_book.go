@@ -52,7 +52,7 @@ func (l *streamConn) applyDelta(m *serverMessage) (gap uint32, err error) {
 	switch {
 	case follows:
 		b.change(d.Changes)
-		b.seq = m.Seq
+		b.seq, b.Ts = m.Seq, d.Ts
 		return 0, nil
 	case b != nil:
 		b.complete = false

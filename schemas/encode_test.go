@@ -31,7 +31,7 @@ func TestAppendResponses(t *testing.T) {
 			`"yes_payout":0,"fresh_source_count_at_freeze":0,"gen":0,"open_ts":"0","freeze_ts":"0","resolve_ts":"0","round_number":"0","generation":0,"category":0,` +
 			`"twap_window_secs":0,"paused":false,"close_ts":"0","secs_to_close":0,"as_of_seq":"9"}`},
 		{Balance{Cash: 1<<64 - 1, AsOf: AsOf{3}}, `{"cash":"18446744073709551615","reserved":"0","as_of_seq":"3"}`},
-		{Orderbook{MarketID: 1, TickSize: TickSize{Name: "narrow"}, Yes: []Level{{4700, 10}}}, `{"market_id":1,"generation":0,"tick_size":{"name":"narrow","bands":[]},"yes":[[4700,10]],"no":[],"as_of_seq":"0"}`},
+		{Orderbook{MarketID: 1, TickSize: TickSize{Name: "narrow"}, Yes: []Level{{4700, 10}}, Ts: 5}, `{"market_id":1,"generation":0,"tick_size":{"name":"narrow","bands":[]},"yes":[[4700,10]],"no":[],"ts":"5","as_of_seq":"0"}`},
 		{Key{Label: "<b>&"}, `{"api_key":"","label":"<b>&","scopes":[],"created_ts":"0"}`},
 		{Deadman{}, `{"armed":false,"timeout_ms":0,"deadline_ts":"0"}`},
 	} {
@@ -102,12 +102,12 @@ func TestHandwrittenEncodersAgree(t *testing.T) {
 		book := Orderbook{
 			MarketID: rapid.Uint32().Draw(t, "book"), Generation: rapid.Uint32().Draw(t, "life"),
 			TickSize: TickSize{word.Draw(t, "grid"), rapid.SliceOfN(band, 0, 3).Draw(t, "bands")},
-			Yes:      rapid.SliceOfN(level, 0, 3).Draw(t, "yes"), No: rapid.SliceOfN(level, 0, 3).Draw(t, "no"), AsOf: seen,
+			Yes:      rapid.SliceOfN(level, 0, 3).Draw(t, "yes"), No: rapid.SliceOfN(level, 0, 3).Draw(t, "no"), Ts: u64.Draw(t, "time"), AsOf: seen,
 		}
 		writtenBook := book
-		writtenBook.AsOf = written.AsOf
+		writtenBook.Ts, writtenBook.AsOf = u64.Draw(t, "time when it was written"), written.AsOf
 		writtenBook.PreEncode()
-		written.AsOf, writtenBook.AsOf = seen, seen
+		written.AsOf, writtenBook.AsOf, writtenBook.Ts = seen, seen, book.Ts
 		for _, v := range []interface{ Append([]byte) []byte }{
 			&list, &written, &book, &writtenBook,
 			&OrderRead{row.Draw(t, "row"), ahead.Draw(t, "ahead of it"), seen},

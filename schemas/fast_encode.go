@@ -143,13 +143,14 @@ func (b *Orderbook) Append(dst []byte) []byte {
 	} else {
 		dst = b.appendBook(dst)
 	}
+	dst = append(appendU64(append(dst, `"ts":`...), b.Ts), ',')
 	return append(b.AsOf.appendMembers(dst), '}')
 }
 
-// PreEncode encodes b once for all later calls of Append. After it only AsOf may change.
+// PreEncode encodes b once for all later calls of Append. After it only Ts and AsOf may change.
 func (b *Orderbook) PreEncode() { b.encoded = slices.Clip(b.appendBook(nil)) }
 
-// appendBook appends all members before AsOf.
+// appendBook appends all members before Ts.
 func (b *Orderbook) appendBook(dst []byte) []byte {
 	dst = slices.Grow(dst, 320+24*(len(b.Yes)+len(b.No)))
 	dst = appendInt(append(dst, `{"market_id":`...), b.MarketID)

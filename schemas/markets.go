@@ -95,9 +95,10 @@ type Orderbook struct {
 	TickSize   TickSize `json:"tick_size"`
 	Yes        []Level  `json:"yes" nullable:"false" doc:"[tick, qty] bids for YES, best first"`
 	No         []Level  `json:"no" nullable:"false" doc:"[tick, qty] bids for NO, best first"`
+	Ts         U64      `json:"ts" pattern:"^[0-9]+$" doc:"ns; stamp of the command with the seq as_of_seq"`
 	AsOf
 
-	encoded []byte // all members before AsOf; set by PreEncode
+	encoded []byte // all members before Ts; set by PreEncode
 }
 
 // Trade is one public trade. It does not identify the accounts.

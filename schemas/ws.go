@@ -115,6 +115,7 @@ type WSBook struct {
 	TickSize    TickSize `json:"tick_size"`
 	Yes         []Level  `json:"yes" nullable:"false" doc:"[tick, qty] bids for YES, best first"`
 	No          []Level  `json:"no" nullable:"false" doc:"[tick, qty] bids for NO, best first"`
+	Ts          U64      `json:"ts" pattern:"^[0-9]+$" doc:"ns; stamp of the command with the message's seq"`
 }
 
 // WSBookDelta is the msg of orderbook_delta: the changes of one command in one book.
@@ -122,6 +123,7 @@ type WSBookDelta struct {
 	MarketID   uint32     `json:"market_id"`
 	Generation uint32     `json:"generation"`
 	Changes    []WSChange `json:"changes" nullable:"false"`
+	Ts         U64        `json:"ts" pattern:"^[0-9]+$" doc:"ns; stamp of the command with the message's seq"`
 }
 
 // WSChange is the change of one level: Qty is the new total, Delta the signed change.

@@ -99,7 +99,7 @@ var GetOrderbook = &Op[schemas.GetOrderbook, schemas.Orderbook]{
 			} else {
 				out = BookOf(m, &s, depth)
 			}
-			out.AsOf = asOf(m)
+			out.Ts, out.AsOf = ns(m.Now().Ts), asOf(m)
 		})
 		if repeat && err == nil {
 			out.PreEncode()

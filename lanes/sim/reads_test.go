@@ -171,7 +171,7 @@ func (l *readChecks) book() error {
 	for _, x := range l.m.Depth(l.market, false) {
 		no = append(no, []any{num(10000 - x.Tick), num(x.Qty)})
 	}
-	return l.read(l.user, "get_orderbook", target, args, "", object{"market_id": num(l.market), "generation": num(s.Generation), "tick_size": narrow, "yes": yes, "no": no})
+	return l.read(l.user, "get_orderbook", target, args, "", object{"market_id": num(l.market), "generation": num(s.Generation), "tick_size": narrow, "yes": yes, "no": no, "ts": str(l.at.Ts)})
 }
 
 func (l *readChecks) round() error {

@@ -51,7 +51,7 @@ func TestAllocs(t *testing.T) {
 		"a level change for 100 readers": {2, func() {
 			seq++
 			level.Qty++
-			l.publishLevel(seq, &level)
+			l.publishLevel(core.Stamp{Seq: seq, Ts: int64(seq)}, &level)
 			l.flush()
 			drain()
 		}},

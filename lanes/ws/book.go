@@ -14,7 +14,7 @@ import (
 type book struct {
 	schemas.WSBook
 	snapshot  *frame // the encoded book; nil after a change
-	restamped *frame // snapshot with a later seq
+	restamped *frame // snapshot with a later stamp
 }
 
 // setLevel sets the quantity at a tick. A quantity of 0 removes the level.
@@ -41,36 +41,38 @@ func (b *book) reset(r *core.Round, g core.Grid) {
 }
 
 // frame returns the snapshot of the book. If the book has not changed since the previous
-// snapshot, it returns that one, with its earlier seq.
-func (b *book) frame(seq uint64) *frame {
+// snapshot, it returns that one, with its earlier stamp.
+func (b *book) frame(at core.Stamp) *frame {
 	if b.snapshot == nil {
-		b.snapshot = frameOf(snapshots, "orderbook_snapshot", core.MarketID(b.MarketID), seq, &b.WSBook)
+		b.Ts = schemas.U64(at.Ts)
+		b.snapshot = frameOf(snapshots, "orderbook_snapshot", core.MarketID(b.MarketID), at.Seq, &b.WSBook)
 	}
 	return b.snapshot
 }
 
-// frameAsOf returns the snapshot of the book with the given seq, even if the book has not
+// frameAsOf returns the snapshot of the book with the given stamp, even if the book has not
 // changed since an earlier one.
-func (b *book) frameAsOf(seq uint64) *frame {
-	f := b.frame(seq)
-	if f.seq == seq {
+func (b *book) frameAsOf(at core.Stamp) *frame {
+	f := b.frame(at)
+	if f.seq == at.Seq {
 		return f
 	}
-	if b.restamped == nil || b.restamped.seq != seq {
-		b.restamped = f.asOf(seq)
+	if b.restamped == nil || b.restamped.seq != at.Seq {
+		b.restamped = f.asOf(at)
 	}
 	return b.restamped
 }
 
-// delta collects the changes of one command in one book, `{market_id, generation, changes}`.
+// delta collects the changes of one command in one book, `{market_id, generation, changes, ts}`.
 // Each change is encoded as it is added.
 type delta struct {
 	f    *frame
 	body []byte
+	ts   int64
 }
 
 // publishLevel applies a level change to its book and adds it to the command's delta.
-func (l *Lane) publishLevel(seq uint64, e *core.LevelChanged) {
+func (l *Lane) publishLevel(at core.Stamp, e *core.LevelChanged) {
 	b := l.books[e.Market]
 	side, outcome, tick := &b.Yes, "yes", e.Tick
 	if !e.Bid {
@@ -81,7 +83,7 @@ func (l *Lane) publishLevel(seq uint64, e *core.LevelChanged) {
 	if !l.topics.hasReaders(deltas, e.Market) {
 		return
 	}
-	d := l.deltaOf(seq, e.Market, e.Generation)
+	d := l.deltaOf(at, e.Market, e.Generation)
 	d.body = append(append(append(d.body, `{"outcome":"`...), outcome...), `","tick":`...)
 	d.body = strconv.AppendInt(d.body, int64(tick), 10)
 	d.body = strconv.AppendInt(append(d.body, `,"delta":`...), int64(e.Delta), 10)
@@ -89,16 +91,16 @@ func (l *Lane) publishLevel(seq uint64, e *core.LevelChanged) {
 	d.body = append(d.body, '}', ',')
 }
 
-func (l *Lane) deltaOf(seq uint64, m core.MarketID, generation uint32) *delta {
+func (l *Lane) deltaOf(at core.Stamp, m core.MarketID, generation uint32) *delta {
 	for i := range l.deltas {
 		if l.deltas[i].f.market == m {
 			return &l.deltas[i]
 		}
 	}
-	f := newFrame(deltas, "orderbook_delta", m, seq)
+	f := newFrame(deltas, "orderbook_delta", m, at.Seq)
 	b := strconv.AppendUint(append(f.body, `{"market_id":`...), uint64(m), 10)
 	b = strconv.AppendUint(append(b, `,"generation":`...), uint64(generation), 10)
-	l.deltas = append(l.deltas, delta{f, append(b, `,"changes":[`...)})
+	l.deltas = append(l.deltas, delta{f, append(b, `,"changes":[`...), at.Ts})
 	return &l.deltas[len(l.deltas)-1]
 }
 
@@ -107,7 +109,7 @@ func (l *Lane) flush() {
 	for i := range l.deltas {
 		d := &l.deltas[i]
 		d.body[len(d.body)-1] = ']' // replaces the last comma
-		l.publish(d.f.close(append(d.body, '}')))
+		l.publish(d.f.closeBook(d.body, d.ts))
 		*d = delta{}
 	}
 	l.deltas = l.deltas[:0]

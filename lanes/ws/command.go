@@ -170,7 +170,7 @@ func (l *Lane) sendFirstSnapshots(s *sub, markets marketSet) {
 	}
 	s.snapshotSince = time.Now()
 	for m := range l.openMarkets(s, markets).each() {
-		s.send(l.books[m].frameAsOf(l.appliedSeq))
+		s.send(l.books[m].frameAsOf(l.last))
 	}
 }
 

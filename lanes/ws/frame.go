@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strconv"
 
@@ -54,12 +55,19 @@ func (f *frame) stamp(b []byte, seq uint64) {
 	f.seq, f.prevAt = seq, len(f.body)
 }
 
-// asOf returns a copy of the frame with another seq.
-func (f *frame) asOf(seq uint64) *frame {
+// asOf returns a copy of a snapshot of a book with another stamp. Its ts is its last member, so
+// that only the ends of the message are written again.
+func (f *frame) asOf(at core.Stamp) *frame {
 	out := *f
-	out.stamp(make([]byte, 0, len(f.body)+20), seq)
-	out.body = append(out.body, f.body[f.prevAt:]...)
-	return &out
+	out.stamp(make([]byte, 0, len(f.body)+20), at.Seq)
+	return out.closeBook(append(out.body, f.body[f.prevAt:bytes.LastIndex(f.body, tsOfBook)]...), at.Ts)
+}
+
+var tsOfBook = []byte(`,"ts":"`)
+
+// closeBook is close for a book, whose ts it appends.
+func (f *frame) closeBook(body []byte, ts int64) *frame {
+	return f.close(append(strconv.AppendInt(append(body, tsOfBook...), ts, 10), `"}`...))
 }
 
 func (f *frame) close(body []byte) *frame {

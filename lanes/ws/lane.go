@@ -27,10 +27,9 @@ type Lane struct {
 	openConns   sync.WaitGroup // connections, including those in their handshake
 
 	mu               sync.Mutex
-	appliedSeq       uint64    // seq of the last published command
-	appliedTs        int64     // its stamp, in ns since the Unix epoch
-	applied          sync.Cond // signals a change of appliedSeq or pumpDone
-	pumpDone         bool      // the pump publishes nothing more
+	last             core.Stamp // of the last published command
+	applied          sync.Cond  // signals a change of last or pumpDone
+	pumpDone         bool       // the pump publishes nothing more
 	books            [venue.Slots + 1]*book
 	rounds           [venue.Slots + 1]*core.Round
 	index            [core.Feeds]*core.IndexTick

@@ -38,7 +38,7 @@ func (h *bookHistory) record(s *testLane) {
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
 			if slot, ok := v.Market(m); ok {
 				b := tools.BookOf(v, &slot, 1<<20)
-				h.books[at(b.MarketID, v.Now().Seq)] = text(b.Generation, b.Yes, b.No)
+				h.books[at(b.MarketID, v.Now().Seq)] = fmt.Sprint(v.Now().Ts, text(b.Generation, b.Yes, b.No))
 			}
 		}
 	})
@@ -181,6 +181,7 @@ func (m *modelReader) take(msg *message) {
 				b.No = changed(m.T, b.No, c)
 			}
 		}
+		b.Ts = d.Ts
 		m.books[d.MarketID] = b
 		m.keepBook(b, msg.Seq)
 	case "trade", "oracle", "round":
@@ -228,7 +229,7 @@ func changed(t testing.TB, side []schemas.Level, c schemas.WSChange) []schemas.L
 
 // keepBook stores a book, for compareBooks.
 func (m *modelReader) keepBook(b schemas.WSBook, seq schemas.U64) {
-	m.seen = append(m.seen, seenBook{at(b.MarketID, uint64(seq)), text(b.Generation, b.Yes, b.No)})
+	m.seen = append(m.seen, seenBook{at(b.MarketID, uint64(seq)), fmt.Sprint(b.Ts, text(b.Generation, b.Yes, b.No))})
 }
 
 // compareBooks compares the stored books with the venue's books of the same seq.

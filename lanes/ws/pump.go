@@ -22,7 +22,7 @@ const (
 // load reads the books, rounds and index prices that the pump starts from.
 func (l *Lane) load() {
 	l.engine.Read(func(v *venue.Venue, _ *view.View) {
-		l.appliedSeq, l.appliedTs, l.grid = v.Now().Seq, v.Now().Ts, v.Rules().Grid
+		l.last, l.grid = v.Now(), v.Rules().Grid
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
 			if s, ok := v.Market(m); ok {
 				current := tools.BookOf(v, &s, int(core.TickMax))
@@ -87,8 +87,8 @@ func (l *Lane) publishBatch(f *engine.Follower) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range b.Applied {
-		if a := &b.Applied[i]; a.Stamp.Seq > l.appliedSeq {
-			l.appliedSeq, l.appliedTs = a.Stamp.Seq, a.Stamp.Ts
+		if a := &b.Applied[i]; a.Stamp.Seq > l.last.Seq {
+			l.last = a.Stamp
 			l.publishCommand(a)
 		}
 	}
@@ -102,7 +102,7 @@ func (l *Lane) publishBatch(f *engine.Follower) {
 func (l *Lane) lockCaughtUp() {
 	seq := l.engine.Seq()
 	l.mu.Lock()
-	for l.appliedSeq < seq && !l.pumpDone {
+	for l.last.Seq < seq && !l.pumpDone {
 		l.applied.Wait()
 	}
 }
@@ -130,7 +130,7 @@ func (l *Lane) publishCommand(a *engine.Applied) {
 	for _, e := range a.Events {
 		switch e := e.(type) {
 		case *core.LevelChanged:
-			l.publishLevel(a.Stamp.Seq, e)
+			l.publishLevel(a.Stamp, e)
 		case *core.Filled:
 			l.publishTrade(a.Stamp, e)
 		case *core.Indexed:
@@ -188,7 +188,7 @@ func (l *Lane) publishRound(at core.Stamp, r *core.Round) {
 	l.rounds[r.Market] = &round
 	if b := l.books[r.Market]; b == nil || b.Generation != r.Generation {
 		l.flush()
-		l.startBook(at.Seq, &round)
+		l.startBook(at, &round)
 	}
 	if l.topics.hasReaders(rounds, r.Market) {
 		l.publish(roundFrame(at, r))
@@ -200,7 +200,7 @@ func roundFrame(at core.Stamp, r *core.Round) *frame {
 	return frameOf(rounds, "round", r.Market, at.Seq, &w)
 }
 
-func (l *Lane) startBook(seq uint64, r *core.Round) {
+func (l *Lane) startBook(at core.Stamp, r *core.Round) {
 	b := l.books[r.Market]
 	if b == nil {
 		b = &book{}
@@ -208,7 +208,7 @@ func (l *Lane) startBook(seq uint64, r *core.Round) {
 	}
 	b.reset(r, l.grid)
 	l.snapshotSchedule.setDirty(r.Market)
-	f := b.frame(seq)
+	f := b.frame(at)
 	for _, s := range l.topics.all[deltas] {
 		s.send(f)
 	}
@@ -236,7 +236,7 @@ func (l *Lane) sendDueSnapshot(s *sub, dirty marketSet, now time.Time) {
 	s.deferred = 0
 	for m := range due.each() {
 		if s.wants(m) {
-			s.sendIfNewer(l.books[m].frame(l.appliedSeq))
+			s.sendIfNewer(l.books[m].frame(l.last))
 		}
 	}
 }
@@ -285,7 +285,7 @@ func (l *Lane) staleSnapshots(c *conn) (batch []item) {
 		s.stale = 0
 		for m := range due.each() {
 			if s.wants(m) {
-				c.push(s, l.books[m].frameAsOf(l.appliedSeq))
+				c.push(s, l.books[m].frameAsOf(l.last))
 			}
 		}
 	}

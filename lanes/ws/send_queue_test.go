@@ -32,7 +32,7 @@ func (s *testLane) fillBooks() {
 // published waits until the pump has published every applied command.
 func (s *testLane) published() {
 	s.T.Helper()
-	s.eventually(func() bool { s.lane.mu.Lock(); defer s.lane.mu.Unlock(); return s.lane.appliedSeq >= s.Engine.Seq() })
+	s.eventually(func() bool { s.lane.mu.Lock(); defer s.lane.mu.Unlock(); return s.lane.last.Seq >= s.Engine.Seq() })
 }
 
 // TestSnapshotsBeyondConflateBytes checks a reader whose first snapshots together exceed
@@ -116,7 +116,7 @@ func (l *Lane) publishMuch() {
 	defer l.mu.Unlock()
 	for range 100 {
 		for m := core.MarketID(1); m <= 3; m++ {
-			l.publish(frameOf(deltas, "orderbook_delta", m, l.appliedSeq, &schemas.WSBookDelta{MarketID: uint32(m)}))
+			l.publish(frameOf(deltas, "orderbook_delta", m, l.last.Seq, &schemas.WSBookDelta{MarketID: uint32(m)}))
 		}
 	}
 }

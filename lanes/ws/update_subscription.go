@@ -3,7 +3,6 @@ package ws
 import (
 	"time"
 
-	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -59,16 +58,16 @@ func (l *Lane) resend(id schemas.Int, s *sub, markets marketSet, start *userStar
 	case oracle:
 		for _, t := range l.index {
 			if t != nil {
-				s.send(tickFrame(l.appliedSeq, t))
+				s.send(tickFrame(l.last.Seq, t))
 			}
 		}
 	case rounds:
 		for m := range l.selectedMarkets(s, markets).each() {
-			s.send(roundFrame(core.Stamp{Seq: l.appliedSeq, Ts: l.appliedTs}, l.rounds[m]))
+			s.send(roundFrame(l.last, l.rounds[m]))
 		}
 	default:
 		for m := range l.selectedMarkets(s, markets).each() {
-			s.sendSnapshot(l.books[m].frameAsOf(l.appliedSeq))
+			s.sendSnapshot(l.books[m].frameAsOf(l.last))
 		}
 	}
 	return nil

@@ -413,6 +413,7 @@ class Orderbook(TypedDict):
     market_id: "int"
     no: "list[list[int]]"  # [tick, qty] bids for NO, best first
     tick_size: "TickSize"
+    ts: "str"  # ns; stamp of the command with the seq as_of_seq
     yes: "list[list[int]]"  # [tick, qty] bids for YES, best first
 
 
