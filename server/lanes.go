@@ -83,7 +83,7 @@ func (v *Venue) sourceStates() []feeds.State {
 
 func (v *Venue) webSocketStats() admin.WebSocketStats {
 	s := &v.eventLane.Stats
-	out := admin.WebSocketStats{Frames: s.Frames.Load(), Deliveries: s.Delivered.Load(), Conflated: s.Conflated.Load(), Closed: map[int]uint64{1009: 0, 1012: 0, 4401: 0, 4408: 0}}
+	out := admin.WebSocketStats{Frames: s.Frames.Load(), Deliveries: s.Delivered.Load(), ConflatedBytes: s.ConflatedBytes.Load(), ConflatedAge: s.ConflatedAge.Load(), Closed: map[int]uint64{1009: 0, 1012: 0, 4401: 0, 4408: 0}}
 	out.Connections, out.Subscriptions, out.QueuedBytes = v.eventLane.Usage()
 	s.Closes(func(code int, n uint64) { out.Closed[code] = n })
 	return out

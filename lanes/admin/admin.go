@@ -51,7 +51,8 @@ type MasterKeyRotation func(ctx context.Context, by core.Audit) (resealed int, e
 // WebSocketStats are the counts of the event lane.
 type WebSocketStats struct {
 	Connections, Subscriptions, QueuedBytes int
-	Frames, Deliveries, Conflated           uint64
+	Frames, Deliveries                      uint64
+	ConflatedBytes, ConflatedAge            uint64         // by cause
 	Closed                                  map[int]uint64 // by close code
 }
 

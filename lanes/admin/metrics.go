@@ -116,7 +116,10 @@ var socketMetrics = metrics.Table[WebSocketStats]{
 	metrics.One(metrics.Gauge("ws_queued_bytes", "Bytes of frames in the send queues"), func(s WebSocketStats) float64 { return float64(s.QueuedBytes) }),
 	metrics.One(metrics.Counter("ws_frames_total", "Frames of public channels encoded"), func(s WebSocketStats) float64 { return float64(s.Frames) }),
 	metrics.One(metrics.Counter("ws_frames_queued_total", "Frames of public channels put into a send queue"), func(s WebSocketStats) float64 { return float64(s.Deliveries) }),
-	metrics.One(metrics.Counter("ws_conflations_total", "Send queues conflated because their reader had fallen behind"), func(s WebSocketStats) float64 { return float64(s.Conflated) }),
+	metrics.Each(metrics.Counter("ws_conflations_total", "Send queues conflated because their reader had fallen behind: too many bytes, or the oldest too long", "cause"), func(s WebSocketStats, put func(float64, ...string)) {
+		put(float64(s.ConflatedBytes), "bytes")
+		put(float64(s.ConflatedAge), "age")
+	}),
 	metrics.Each(metrics.Counter("ws_closes_total", "WebSockets closed, by close code", "code"), func(s WebSocketStats, put func(float64, ...string)) {
 		for code, n := range s.Closed {
 			put(float64(n), strconv.Itoa(code))

@@ -34,10 +34,10 @@ func TestAllocs(t *testing.T) {
 			if !more {
 				t.Fatal("nothing was queued")
 			}
-			if _, rest, err := c.writeBatch(batch, 0, &scratch, socket); rest != nil || err != nil {
+			if rest, err := c.writeBatch(batch, &scratch, socket); rest != nil || err != nil {
 				t.Fatal(err)
 			}
-			c.recycle(batch)
+			c.written(batch)
 		}
 	}
 	seq := uint64(0)

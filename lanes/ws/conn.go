@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/time/rate"
 
+	"duplex/core"
 	"duplex/internal/timeouts"
 	"duplex/lanes/gate"
 )
@@ -64,18 +65,24 @@ type conn struct {
 	flushed     chan struct{} // closed after the last write
 
 	// Used only by the goroutine that writes to this connection.
-	nonblocking  nonblockingWriter
-	writingBytes int // size of the frames being written
+	nonblocking nonblockingWriter
+	slow        bool // the socket was full and the queue has not been empty since, or the socket does not tell
 
-	mu            sync.Mutex
-	queue         []item
-	spare         []item
-	queuedBytes   int  // size of the frames queued and being written
-	conflateAt    int  // conflate the queue beyond this many queuedBytes
-	hasStaleBooks bool // some subscription has a stale book
-	scheduled     bool // a writer has this connection or will get it
-	ending        bool // the close frame is queued; nothing may follow it
-	discardRest   bool // the writer drops the rest of its batch at the next frame boundary
+	mu          sync.Mutex
+	queue       []item
+	spare       []item
+	queuedBytes int         // size of the frames queued and being written
+	conflateAt  int         // conflate the queue beyond this many queuedBytes
+	conflatedAt int64       // lane.clock when the queue was last conflated for its age
+	staleBooks  []staleBook // the books that need a fresh snapshot, in the order in which they became stale
+	scheduled   bool        // a writer has this connection or will get it
+	ending      bool        // the close frame is queued; nothing may follow it
+}
+
+// staleBook is a book of a subscription whose frames were dropped.
+type staleBook struct {
+	sub    *sub
+	market core.MarketID
 }
 
 // closeLocked queues the close frame. Only the first call has an effect. The caller holds
@@ -90,7 +97,7 @@ func (c *conn) closeLocked(why closeReason) {
 			c.queuedBytes -= c.queue[i].f.size()
 		}
 		clear(c.queue)
-		c.queue, c.discardRest = c.queue[:0], true
+		c.queue = c.queue[:0]
 	}
 	c.enqueueLast(closeFrame(why.code, why.reason), why.timeout)
 }

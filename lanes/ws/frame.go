@@ -92,6 +92,7 @@ type item struct {
 	f    *frame
 	sub  *sub   // nil if the frame is whole
 	prev uint64 // its prev_seq
+	at   int64  // lane.clock when it was queued
 }
 
 // append appends the item to dst as an unmasked text frame (RFC 6455).

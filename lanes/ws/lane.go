@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"duplex/core"
@@ -18,6 +19,7 @@ type Lane struct {
 	Stats Stats
 
 	limits      limits
+	clock       atomic.Int64 // ns since the pump began, a few ms old: a reading of the clock for each queued frame would cost more than to queue it
 	gate        *gate.Gate
 	engine      *engine.Engine
 	writers     *writerPool

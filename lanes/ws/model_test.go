@@ -303,7 +303,10 @@ func (s *testLane) slot(m core.MarketID) (slot venue.MarketState, ok bool) {
 // It runs at the speed of real sockets and takes long on a busy machine, so it needs DX_LONG=1.
 func TestModel(t *testing.T) {
 	onlyLong(t)
-	s := newTestLaneWith(t, limits{snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 4 << 20, conflateBytes: 8 << 10, socketBufferBytes: 4096})
+	s := newTestLaneWith(t, limits{
+		snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 4 << 20, conflateBytes: 8 << 10, conflateAge: defaultLimits.conflateAge,
+		socketBufferBytes: 4096, unsentBytes: 2 * slowWriteChunk,
+	})
 	history := &bookHistory{books: map[string]string{}}
 	var mu sync.Mutex
 	pulse := make(chan struct{})
@@ -349,7 +352,7 @@ func TestModel(t *testing.T) {
 	if slot, _ := s.slot(1); slot.Generation == 1 {
 		t.Error("no slot reached a second generation")
 	}
-	t.Logf("%d conflations", s.lane.Stats.Conflated.Load())
+	t.Logf("%d conflations by bytes, %d by age", s.lane.Stats.ConflatedBytes.Load(), s.lane.Stats.ConflatedAge.Load())
 }
 
 // tradeAtRandom submits random commands of two accounts over many generations of the slots.

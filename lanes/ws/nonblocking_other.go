@@ -10,4 +10,6 @@ type nonblockingWriter struct{}
 
 func (*nonblockingWriter) bind(syscall.RawConn) {}
 
+func (*nonblockingWriter) bound() bool { return false }
+
 func (*nonblockingWriter) write([]byte) (int, error) { return 0, nil }

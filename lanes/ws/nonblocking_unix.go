@@ -23,6 +23,9 @@ func (a *nonblockingWriter) bind(raw syscall.RawConn) {
 	}
 }
 
+// bound reports whether write tells how much the socket accepts.
+func (a *nonblockingWriter) bound() bool { return a.raw != nil }
+
 func (a *nonblockingWriter) write(b []byte) (int, error) {
 	if a.raw == nil {
 		return 0, nil

@@ -2,7 +2,7 @@ package ws
 
 import (
 	"context"
-	"math"
+	"slices"
 	"time"
 
 	"duplex/core"
@@ -50,6 +50,7 @@ func (l *Lane) pump(ctx context.Context, f *engine.Follower) {
 		l.pumpDone = true
 		l.applied.Broadcast()
 	}()
+	began := time.Now()
 	books, sweep := time.NewTimer(l.limits.snapshotInterval/snapshotSlices), time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {
@@ -57,6 +58,7 @@ func (l *Lane) pump(ctx context.Context, f *engine.Follower) {
 		case <-f.Ready():
 			l.publishBatch(f)
 		case <-books.C:
+			l.clock.Store(int64(time.Since(began)))
 			l.sendDueSnapshots(time.Now())
 			books.Reset(l.limits.snapshotInterval / snapshotSlices)
 		case now := <-sweep.C:
@@ -270,25 +272,28 @@ func (l *Lane) pingAll(now time.Time) {
 	}
 }
 
-// staleSnapshots returns a snapshot of each stale book of a connection, ready to write. It
-// suspends conflation meanwhile: if conflation could drop these snapshots again, a slow
-// reader of many books would never receive one.
-func (l *Lane) staleSnapshots(c *conn) (batch []item) {
+// staleSnapshot returns a snapshot of the book of a connection that has been stale for longest,
+// ready to write; nothing if no stale book is wanted any more. It is never queued: if conflation
+// could drop it again, a slow reader of many books would never receive some of them.
+func (l *Lane) staleSnapshot(c *conn) []item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hasStaleBooks = false
-	c.conflateAt = math.MaxInt
-	for _, s := range c.subs {
-		due := s.stale
-		s.stale = 0
-		for m := range due.each() {
-			if s.wants(m) {
-				c.push(s, l.books[m].frameAsOf(l.last))
-			}
+	for len(c.staleBooks) > 0 {
+		s, m := c.staleBooks[0].sub, c.staleBooks[0].market
+		c.staleBooks = c.staleBooks[1:]
+		if !s.stale.has(m) || !slices.Contains(c.subs, s) || !s.wants(m) {
+			continue
 		}
+		s.stale &^= marketBit(m)
+		f := l.books[m].frameAsOf(l.last)
+		batch := append(c.spare[:0], item{f: f, sub: s, prev: s.lastSeq[m]})
+		c.spare = nil
+		s.lastSeq[m] = f.seq
+		c.queuedBytes += f.size()
+		return batch
 	}
-	c.conflateAt = max(l.limits.conflateBytes, c.queuedBytes+l.limits.conflateBytes/2)
-	return c.detachQueue()
+	c.staleBooks = nil
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,12 +14,19 @@ type limits struct {
 	snapshotInterval  time.Duration // minimum time between two orderbook_snapshot messages of a market
 	maxQueueBytes     int           // a longer queue closes the connection with 4408
 	conflateBytes     int           // a longer queue is conflated
+	conflateAge       time.Duration // a queue whose oldest message waits longer is conflated
 	socketBufferBytes int           // the kernel's send buffer, so that a stuck reader does not cost megabytes there
+	unsentBytes       int           // of which the kernel has not sent; what it holds can neither be conflated nor seen
 }
 
-var defaultLimits = limits{snapshotInterval: 100 * time.Millisecond, maxQueueBytes: 4 << 20, conflateBytes: 1 << 20, socketBufferBytes: 256 << 10}
+var defaultLimits = limits{snapshotInterval: 100 * time.Millisecond, maxQueueBytes: 4 << 20, conflateBytes: 1 << 20, conflateAge: time.Second, socketBufferBytes: 256 << 10, unsentBytes: 16 << 10}
 
-const writeChunk = 32 << 10 // bytes of one write
+// Bytes of one write. What is being written cannot be conflated any more, so a reader whose socket
+// is full gets little at a time.
+const (
+	writeChunk     = 16 << 10
+	slowWriteChunk = 4 << 10
+)
 
 // push queues a frame for a subscription, unless it belongs to a stale book. The caller holds
 // c.mu.
@@ -37,9 +45,12 @@ func (c *conn) enqueue(x item) {
 	if c.ending {
 		return
 	}
+	x.at = c.lane.clock.Load()
 	c.queue = append(c.queue, x)
+	c.conflateOld(x.at)
 	if c.queuedBytes += x.f.size(); c.queuedBytes > c.conflateAt {
-		c.conflate()
+		c.conflate(&c.lane.Stats.ConflatedBytes)
+		c.conflateAt = max(c.lane.limits.conflateBytes, c.queuedBytes+c.lane.limits.conflateBytes/2) // leave room, or each later frame would scan the queue again
 	}
 	if c.queuedBytes > c.lane.limits.maxQueueBytes {
 		c.closeLocked(slowConsumer)
@@ -64,12 +75,21 @@ func (c *conn) schedule() {
 	}
 }
 
-// conflate drops queued frames that a slow reader can do without. Book frames are all
-// dropped; a fresh snapshot of each such book follows once the queue is written. Of oracle
-// and rounds only the latest frame per feed or market stays. Remaining frames keep their
-// prev_seq, which shows the gap; books show none, because the snapshot's prev_seq is the seq
-// of the last frame that was not dropped. The caller holds c.mu.
-func (c *conn) conflate() {
+// conflateOld conflates a queue whose oldest frame has waited too long. Trades may stay older than
+// that, so a queue is conflated once in that time. The caller holds c.mu.
+func (c *conn) conflateOld(now int64) {
+	if len(c.queue) > 0 && now-max(c.queue[0].at, c.conflatedAt) > int64(c.lane.limits.conflateAge) {
+		c.conflate(&c.lane.Stats.ConflatedAge)
+		c.conflatedAt = now
+	}
+}
+
+// conflate drops queued frames that a slow reader can do without, and counts it if there are any.
+// Book frames are all dropped; a fresh snapshot of each such book follows once the queue is
+// written. Of oracle and rounds only the latest frame per feed or market stays. Remaining frames
+// keep their prev_seq, which shows the gap; books show none, because the snapshot's prev_seq is
+// the seq of the last frame that was not dropped. The caller holds c.mu.
+func (c *conn) conflate(count *atomic.Uint64) {
 	newest := map[conflationKey]int{}
 	for i, x := range c.queue {
 		if x.sub != nil && (x.sub.channel == oracle || x.sub.channel == rounds) {
@@ -89,10 +109,12 @@ func (c *conn) conflate() {
 		}
 		kept = append(kept, x)
 	}
+	if len(kept) == len(c.queue) {
+		return
+	}
 	clear(c.queue[len(kept):])
 	c.queue = kept
-	c.conflateAt = max(c.lane.limits.conflateBytes, c.queuedBytes+c.lane.limits.conflateBytes/2) // leave room, or each later frame would scan the queue again
-	c.lane.Stats.Conflated.Add(1)
+	count.Add(1)
 }
 
 type conflationKey struct {
@@ -106,7 +128,7 @@ func (c *conn) dropBookFrame(x item) {
 	if !x.sub.stale.has(m) {
 		x.sub.stale |= marketBit(m)
 		x.sub.lastSeq[m] = x.prev
-		c.hasStaleBooks = true
+		c.staleBooks = append(c.staleBooks, staleBook{x.sub, m})
 	}
 	c.queuedBytes -= x.f.size()
 }
@@ -119,84 +141,87 @@ func (c *conn) writeQueued(scratch *[]byte) (more bool) {
 	if !more {
 		return false
 	}
-	next, rest, err := c.writeBatch(batch, 0, scratch, c.nonblocking.write)
+	rest, err := c.writeBatch(batch, scratch, c.nonblocking.write)
 	switch {
 	case err != nil:
 		c.abort()
 		return false
 	case rest != nil:
-		go c.writeBlocking(batch, next, bytes.Clone(rest))
+		c.slow = true
+		go c.writeBlocking(batch, bytes.Clone(rest))
 		return false
 	}
-	c.recycle(batch)
+	c.written(batch)
 	return true
 }
 
 // writeBlocking finishes a batch on a full socket, outside the writer pool, then returns the
 // connection to the pool.
-func (c *conn) writeBlocking(batch []item, next int, rest []byte) {
-	_, err := c.net.Write(rest)
-	if err == nil && !c.releaseWritten() {
-		var scratch []byte
-		_, _, err = c.writeBatch(batch, next, &scratch, c.net.Write)
-	}
-	if err != nil {
+func (c *conn) writeBlocking(batch []item, rest []byte) {
+	if _, err := c.net.Write(rest); err != nil {
 		c.abort()
 		return
 	}
-	c.recycle(batch)
+	c.written(batch)
 	c.lane.writers.add(c)
 }
 
-// writeBatch writes the items of a batch from index from on. If a write is short, it returns
-// the unwritten bytes and the index of the item after them.
-func (c *conn) writeBatch(batch []item, from int, scratch *[]byte, write func([]byte) (int, error)) (next int, rest []byte, err error) {
+// writeBatch writes a batch. If the write is short, it returns the unwritten bytes.
+func (c *conn) writeBatch(batch []item, scratch *[]byte, write func([]byte) (int, error)) (rest []byte, err error) {
 	buf := (*scratch)[:0]
-	for i := from; i < len(batch); i++ {
+	for i := range batch {
 		buf = batch[i].append(buf)
-		*scratch = buf
-		c.writingBytes += batch[i].f.size()
-		if len(buf) < writeChunk && i < len(batch)-1 {
-			continue
-		}
-		n, err := write(buf)
-		if err != nil {
-			return i + 1, nil, err
-		}
-		if n < len(buf) {
-			return i + 1, buf[n:], nil
-		}
-		if c.releaseWritten() {
-			break
-		}
-		buf = buf[:0]
 	}
-	return len(batch), nil, nil
+	*scratch = buf
+	n, err := write(buf)
+	if err != nil || n == len(buf) {
+		return nil, err
+	}
+	return buf[n:], nil
 }
 
-// releaseWritten subtracts the written frames from queuedBytes. It reports whether the rest
-// of the batch is to be dropped.
-func (c *conn) releaseWritten() (discard bool) {
+// written subtracts a written batch from queuedBytes, and reuses its slice for a later queue unless
+// it is unusually large.
+func (c *conn) written(batch []item) {
+	size := 0
+	for i := range batch {
+		size += batch[i].f.size()
+	}
+	clear(batch)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queuedBytes -= c.writingBytes
-	c.writingBytes = 0
-	return c.discardRest
+	c.queuedBytes -= size
+	if cap(batch) <= 1024 {
+		c.spare = batch[:0]
+	}
 }
 
-// detachQueue takes the whole queue and leaves the spare slice in its place. The caller holds
-// c.mu.
+// detachQueue takes the oldest frames of the queue, up to the bytes of one write, but at least one.
+// The caller holds c.mu.
 func (c *conn) detachQueue() (batch []item) {
-	batch, c.queue, c.spare = c.queue, c.spare, nil
+	limit := writeChunk
+	if c.slow {
+		limit = slowWriteChunk
+	}
+	if c.queuedBytes <= limit {
+		batch, c.queue, c.spare = c.queue, c.spare, nil
+		return batch
+	}
+	n := 0
+	for size := 0; n < len(c.queue) && (n == 0 || size+c.queue[n].f.size() <= limit); n++ {
+		size += c.queue[n].f.size()
+	}
+	batch, c.queue = c.queue[:n:n], c.queue[n:]
 	return batch
 }
 
-// nextBatch returns the queue for writing. If the queue is empty and books are stale, it
-// returns their snapshots. If nothing is left to write, it returns false and the connection
-// is no longer scheduled.
+// nextBatch returns the start of the queue for writing. If the queue is empty and books are stale,
+// it returns the snapshot of the one that has been stale for longest. If nothing is left to
+// write, it returns false and the connection is no longer scheduled.
 func (c *conn) nextBatch() (batch []item, more bool) {
 	for {
 		c.mu.Lock()
+		c.conflateOld(c.lane.clock.Load())
 		switch {
 		case len(c.queue) > 0:
 			batch = c.detachQueue()
@@ -206,29 +231,18 @@ func (c *conn) nextBatch() (batch []item, more bool) {
 			c.mu.Unlock()
 			c.closeWrite()
 			return nil, false
-		case c.hasStaleBooks:
+		case len(c.staleBooks) > 0:
 			c.mu.Unlock()
-			if batch = c.lane.staleSnapshots(c); len(batch) > 0 {
+			if batch = c.lane.staleSnapshot(c); len(batch) > 0 {
 				return batch, true
 			}
 		default:
 			c.conflateAt = c.lane.limits.conflateBytes
-			c.scheduled = false
+			c.scheduled, c.slow = false, !c.nonblocking.bound()
 			c.mu.Unlock()
 			return nil, false
 		}
 	}
-}
-
-// recycle reuses a batch's slice for the next queue, unless it is unusually large.
-func (c *conn) recycle(batch []item) {
-	clear(batch)
-	if cap(batch) > 1024 {
-		return
-	}
-	c.mu.Lock()
-	c.spare = batch[:0]
-	c.mu.Unlock()
 }
 
 // closeWrite closes the sending side of the stream and leaves the receiving side open for

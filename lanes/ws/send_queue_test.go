@@ -1,7 +1,9 @@
 package ws
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -14,7 +16,11 @@ import (
 )
 
 // lowLimits conflates a queue that holds a single snapshot.
-var lowLimits = limits{snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 4 << 20, conflateBytes: 256, socketBufferBytes: defaultLimits.socketBufferBytes}
+var lowLimits = func() limits {
+	l := defaultLimits
+	l.conflateBytes, l.conflateAge = 256, time.Hour
+	return l
+}()
 
 // fillBooks gives every market a book whose snapshot exceeds lowLimits.conflateBytes.
 func (s *testLane) fillBooks() {
@@ -67,44 +73,115 @@ func TestSnapshotsBeyondConflateBytes(t *testing.T) {
 	}
 	s.published()
 	s.lane.each(func(c *conn) {
-		s.eventually(func() bool { c.mu.Lock(); defer c.mu.Unlock(); return !c.scheduled && !c.hasStaleBooks })
+		s.eventually(func() bool { c.mu.Lock(); defer c.mu.Unlock(); return !c.scheduled && len(c.staleBooks) == 0 })
 	})
-	if s.lane.Stats.Conflated.Load() == 0 {
+	if s.lane.Stats.ConflatedBytes.Load() == 0 {
 		t.Error("no queue was conflated")
 	}
 }
 
-// TestStaleSnapshotsAreNotConflated checks that messages queued after a reader's fresh
-// snapshots do not cause those to be dropped. Otherwise a reader of busy books would receive
-// nothing.
-func TestStaleSnapshotsAreNotConflated(t *testing.T) {
-	s := newTestLaneWith(t, lowLimits)
-	s.fillBooks()
-	c := &conn{lane: s.lane, call: &gate.Call{Key: &core.Key{ID: "k", User: 2, Scopes: core.ScopeRead}}, flushed: make(chan struct{}), conflateAt: lowLimits.conflateBytes, scheduled: true} // the test is the writer
-	c.handleCommand([]byte(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta"]}}`))
-	t.Cleanup(func() {
+// subscribed returns a connection without a socket that follows all books and trades. The test is its
+// writer.
+func (s *testLane) subscribed() *conn {
+	c := &conn{
+		lane: s.lane, call: &gate.Call{Key: &core.Key{ID: "k", User: 2, Scopes: core.ScopeRead}}, flushed: make(chan struct{}),
+		conflateAt: s.lane.limits.conflateBytes, scheduled: true,
+	}
+	c.handleCommand([]byte(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta","trades"]}}`))
+	s.T.Cleanup(func() {
 		s.lane.mu.Lock()
 		defer s.lane.mu.Unlock()
 		for _, x := range c.subs {
 			s.lane.remove(x)
 		}
 	})
-	c.nextBatch() // the answer; conflation has dropped the snapshots after it
-	for n := range 5 {
-		batch := s.lane.staleSnapshots(c)
-		s.lane.publishMuch()
-		got := map[uint32]bool{}
-		for i := range batch {
-			var m message
-			if err := json.Unmarshal(payloadOf(&batch[i]), &m); err != nil {
-				t.Fatal(err)
+	return c
+}
+
+// written returns the next batch of a connection without a socket, as messages.
+func (s *testLane) written(c *conn) (out []message) {
+	s.T.Helper()
+	batch, more := c.nextBatch()
+	if !more {
+		c.scheduled = true // the test remains the writer
+	}
+	for i := range batch {
+		var m message
+		if err := json.Unmarshal(payloadOf(&batch[i]), &m); err != nil {
+			s.T.Fatal(err)
+		}
+		out = append(out, m)
+	}
+	c.written(batch)
+	return out
+}
+
+// TestStaleBooksInTurn checks that a reader so slow that its queue is conflated before each write
+// receives a snapshot of each book in turn. If a snapshot could be dropped again, or the first book
+// were always the first, it would never receive some of them.
+func TestStaleBooksInTurn(t *testing.T) {
+	tooOld := defaultLimits
+	tooOld.conflateAge = -1 // any message has waited too long
+	for cause, lim := range map[string]limits{"bytes": lowLimits, "age": tooOld} {
+		t.Run(cause, func(t *testing.T) {
+			s := newTestLaneWith(t, lim)
+			s.fillBooks()
+			c := s.subscribed()
+			for answers := 0; answers < 2; { // conflation has dropped the snapshots between
+				answers += len(s.written(c))
 			}
-			if m.Type == "orderbook_snapshot" {
-				got[into[schemas.WSBook](t, m).MarketID] = true
+			got := map[uint32]int{}
+			for range 9 {
+				s.lane.publishMuch()
+				for _, m := range s.written(c) {
+					if m.Type == "orderbook_snapshot" {
+						got[into[schemas.WSBook](t, m).MarketID]++
+					}
+				}
+			}
+			if got[1] != 3 || got[2] != 3 || got[3] != 3 {
+				t.Errorf("snapshots by market: %v, want 3 of each", got)
+			}
+		})
+	}
+}
+
+// TestConflationByAge checks that a queue whose oldest message has waited longer than conflateAge
+// keeps its trades, and in place of its deltas gets a snapshot with the time of what it shows; a
+// queue that has waited less keeps everything.
+func TestConflationByAge(t *testing.T) {
+	for age, want := range map[time.Duration][]string{
+		30 * time.Millisecond: {"trade", "orderbook_snapshot"},
+		time.Hour:             {"orderbook_delta", "trade", "orderbook_delta"},
+	} {
+		lim := defaultLimits
+		lim.conflateAge = age
+		s := newTestLaneWith(t, lim)
+		c := s.subscribed()
+		for s.written(c) != nil {
+		}
+		s.place(1, 1, 1, "buy yes 1 @ 4700")
+		s.published()
+		s.lane.mu.Lock()
+		s.lane.publish(frameOf(trades, "trade", 1, s.lane.last.Seq, &schemas.Trade{MarketID: 1}))
+		s.lane.mu.Unlock()
+		since := s.lane.clock.Load()
+		s.eventually(func() bool { return s.lane.clock.Load() > since+int64(40*time.Millisecond) })
+		s.place(1, 2, 1, "buy yes 1 @ 4700")
+		s.published()
+		var got []string
+		for batch := s.written(c); batch != nil; batch = s.written(c) {
+			for _, m := range batch {
+				if got = append(got, m.Type); m.Type == "orderbook_snapshot" {
+					if b := into[schemas.WSBook](t, m); b.Yes[0][1] != 2 || int64(b.Ts) != s.lane.last.Ts {
+						t.Errorf("the snapshot has %v of %d, want 2 contracts of %d", b.Yes, b.Ts, s.lane.last.Ts)
+					}
+				}
 			}
 		}
-		if len(got) != 3 {
-			t.Fatalf("round %d: %d of 3 snapshots in %d frames", n, len(got), len(batch))
+		n := s.lane.Stats.ConflatedAge.Load()
+		if !slices.Equal(got, want) || (n == 1) != (age < time.Hour) {
+			t.Errorf("conflated after %v: got %v after %d conflations, want %v", age, got, n, want)
 		}
 	}
 }

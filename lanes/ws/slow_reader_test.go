@@ -5,8 +5,11 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"duplex/core"
 	"duplex/core/venue"
@@ -36,12 +39,19 @@ func slowClient() *http.Client {
 	}}}
 }
 
+// smallLimits are those of a lane in which a reader that does not read is soon behind. It conflates
+// by bytes alone.
+var smallLimits = limits{
+	snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 64 << 10, conflateBytes: 16 << 10, conflateAge: time.Hour,
+	socketBufferBytes: 4096, unsentBytes: defaultLimits.unsentBytes,
+}
+
 // TestStuckReader checks that a reader that stops reading is closed with 4408 once its queue
 // exceeds the bound, and that another reader receives every event meanwhile
 // (docs/rules/events.md#falling-behind).
 func TestStuckReader(t *testing.T) {
 	onlyLong(t)
-	s := newTestLaneWith(t, limits{snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 64 << 10, conflateBytes: 16 << 10, socketBufferBytes: 4096})
+	s := newTestLaneWith(t, smallLimits)
 	k := s.NewKey(1, core.ScopeRead)
 	stuck, brisk := s.dialWith(k, slowClient()), s.dial(k)
 	stuck.send(`{"id":1,"cmd":"subscribe","params":{"channels":["user","orderbook_delta"]}}`)
@@ -78,11 +88,11 @@ func (s *testLane) closes(code int) (n uint64) {
 // stays bounded, and once it reads again it arrives at the venue's book.
 func TestStuckBooks(t *testing.T) {
 	onlyLong(t)
-	s := newTestLaneWith(t, limits{snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 64 << 10, conflateBytes: 16 << 10, socketBufferBytes: 4096})
+	s := newTestLaneWith(t, smallLimits)
 	stuck := s.dialWith(s.NewKey(1, core.ScopeRead), slowClient())
 	stuck.ask("subscribe", `{"channels":["orderbook_delta"],"market_ids":[1]}`)
 	var id uint64
-	for s.lane.Stats.Conflated.Load() < 3 && id < 20_000 {
+	for s.lane.Stats.ConflatedBytes.Load() < 3 && id < 20_000 {
 		id++
 		s.place(1, id, 1, "buy yes 1 @ "+strconv.Itoa(4000+int(id%10)*100))
 		if id%100 == 0 {
@@ -155,4 +165,50 @@ func TestPings(t *testing.T) {
 		t.Errorf("closed with %d", code)
 	}
 	alive.ask("list_subscriptions", "{}")
+}
+
+// TestLongSlowReader checks what a reader of 18 messages a second sees of a venue that sends it 100: no
+// message of a book is older than 10 s when it is read, and the queue is conflated for its age.
+func TestLongSlowReader(t *testing.T) {
+	onlyLong(t)
+	for name, client := range map[string]*http.Client{"small receive buffer": slowClient(), "default receive buffer": http.DefaultClient} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestLane(t)
+			r := s.dialWith(s.NewKey(1, core.ScopeRead), client)
+			r.ask("subscribe", `{"channels":["orderbook_delta"]}`)
+			ctx, stop := context.WithCancel(t.Context())
+			var trading sync.WaitGroup
+			trading.Go(func() {
+				every := time.NewTicker(10 * time.Millisecond)
+				defer every.Stop()
+				for id := uint64(1); ctx.Err() == nil; id++ {
+					if id%100 == 0 {
+						s.Submit(&core.CancelAll{User: 2})
+					}
+					s.place(2, id, 3, "buy yes 1 @ "+strconv.Itoa(4000+int(id%10)*100))
+					<-every.C
+				}
+			})
+			oldest, pace := time.Duration(0), time.NewTicker(time.Second/18)
+			for n := range 45 * 18 {
+				m := r.next()
+				var b struct {
+					Ts int64 `json:"ts,string"`
+				}
+				if err := json.Unmarshal(m.Msg, &b); err != nil {
+					t.Fatal(err)
+				}
+				if oldest = max(oldest, time.Duration(s.Now()-b.Ts)); n%90 == 0 {
+					t.Logf("%d read, oldest %v", n, oldest)
+				}
+				<-pace.C
+			}
+			stop()
+			trading.Wait()
+			if n := s.lane.Stats.ConflatedAge.Load(); n == 0 || oldest > 10*time.Second {
+				t.Errorf("a message was %v old when it was read, want at most 10 s; the queue was conflated %d times for its age", oldest, n)
+			}
+		})
+	}
 }

@@ -10,8 +10,11 @@ type Stats struct {
 	Opened    atomic.Uint64 // connections opened
 	Frames    atomic.Uint64 // public messages encoded
 	Delivered atomic.Uint64 // public messages queued, counted once per reader
-	Conflated atomic.Uint64 // conflations of a slow reader's queue
 	codes     sync.Map      // close code to *atomic.Uint64
+
+	// Conflations of a slow reader's queue that dropped something: of a queue too long, and of
+	// one whose oldest message had waited too long.
+	ConflatedBytes, ConflatedAge atomic.Uint64
 }
 
 func (s *Stats) countClose(code int) {

@@ -118,9 +118,13 @@ func (u *upgradeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	u.conn.net = n
 	if t, ok := tcpConn(n); ok {
 		_ = t.SetWriteBuffer(u.conn.lane.limits.socketBufferBytes)
-		if raw, err := t.SyscallConn(); err == nil && !encrypted(n) {
-			u.conn.nonblocking.bind(raw)
+		if raw, err := t.SyscallConn(); err == nil {
+			limitUnsent(raw, u.conn.lane.limits.unsentBytes-slowWriteChunk) // the kernel accepts a whole write below the limit
+			if !encrypted(n) {
+				u.conn.nonblocking.bind(raw)
+			}
 		}
+		u.conn.slow = !u.conn.nonblocking.bound()
 	}
 	ahead, _ := rw.Reader.Peek(rw.Reader.Buffered()) // cannot fail: the bytes are buffered
 	w := &libraryConn{Conn: n, conn: u.conn, in: n}
