@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -75,8 +76,9 @@ type conn struct {
 	conflateAt  int         // conflate the queue beyond this many queuedBytes
 	conflatedAt int64       // lane.clock when the queue was last conflated for its age
 	staleBooks  []staleBook // the books that need a fresh snapshot, in the order in which they became stale
-	scheduled   bool        // a writer has this connection or will get it
-	ending      bool        // the close frame is queued; nothing may follow it
+	probe       probe
+	scheduled   bool // a writer has this connection or will get it, or the connection is held
+	ending      bool // the close frame is queued; nothing may follow it
 }
 
 // staleBook is a book of a subscription whose frames were dropped.
@@ -109,6 +111,7 @@ func (c *conn) enqueueLast(f *frame, timeout time.Duration) {
 	c.queuedBytes += f.size()
 	_ = c.net.SetWriteDeadline(time.Now().Add(timeouts.Of(timeout)))
 	c.schedule()
+	c.release()
 }
 
 // close is closeLocked for callers that do not hold c.mu.
@@ -144,8 +147,12 @@ func (c *conn) ping() bool {
 
 // pong handles a pong of the peer. Pongs that answer no ping have their own limit; one beyond
 // it closes the connection.
-func (c *conn) pong() {
-	if c.missedPongs.Swap(0) == 0 && !c.pongs.Allow() {
+func (c *conn) pong(payload []byte) {
+	answers := c.missedPongs.Swap(0) > 0
+	if bytes.Equal(payload, probePayload) {
+		answers = c.answered()
+	}
+	if !answers && !c.pongs.Allow() {
 		c.close(pingFlood)
 	}
 }
@@ -193,8 +200,8 @@ func (c *conn) dropPeer() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ending = true
-	if !c.scheduled { // no writer will close flushed
-		c.scheduled = true
+	if !c.scheduled || c.probe.held { // no writer will close flushed
+		c.scheduled, c.probe.held = true, false
 		close(c.flushed)
 	}
 }

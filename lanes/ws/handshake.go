@@ -114,7 +114,7 @@ func (l *Lane) accept(w http.ResponseWriter, r *http.Request, c *conn) bool {
 	ws, err := websocket.Accept(u, r, &websocket.AcceptOptions{
 		Subprotocols: []string{subprotocol}, InsecureSkipVerify: true, // authorize has checked the Origin
 		OnPingReceived: func(context.Context, []byte) bool { return c.ping() },
-		OnPongReceived: func(context.Context, []byte) { c.pong() },
+		OnPongReceived: func(_ context.Context, payload []byte) { c.pong(payload) },
 	})
 	if err != nil {
 		for _, h := range []string{"Upgrade", "Connection", "X-Content-Type-Options"} {

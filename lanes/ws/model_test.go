@@ -48,6 +48,16 @@ func text(generation uint32, yes, no []schemas.Level) string {
 	return fmt.Sprint(generation, yes, no)
 }
 
+// text returns the venue's current book of a market.
+func (s *testLane) text(m core.MarketID) (out string) {
+	s.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		slot, _ := v.Market(m)
+		b := tools.BookOf(v, &slot, 1<<20)
+		out = text(b.Generation, b.Yes, b.No)
+	})
+	return out
+}
+
 // modelReader maintains the books and the account's events from the stream. It disconnects at
 // random, and resumes.
 type modelReader struct {

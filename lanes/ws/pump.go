@@ -292,7 +292,7 @@ func (l *Lane) staleSnapshot(c *conn) []item {
 		c.spare = nil
 		s.lastSeq[m] = f.seq
 		c.queuedBytes += f.size()
-		return batch
+		return c.addProbe(batch, f.size(), l.clock.Load())
 	}
 	c.staleBooks = nil
 	return nil

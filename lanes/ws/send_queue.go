@@ -196,35 +196,41 @@ func (c *conn) written(batch []item) {
 	}
 }
 
-// detachQueue takes the oldest frames of the queue, up to the bytes of one write, but at least one.
-// The caller holds c.mu.
-func (c *conn) detachQueue() (batch []item) {
+// detachQueue takes the oldest frames of the queue, up to the bytes of one write, but at least one, and
+// returns their size too. The caller holds c.mu.
+func (c *conn) detachQueue() (batch []item, size int) {
 	limit := writeChunk
 	if c.slow {
 		limit = slowWriteChunk
 	}
 	if c.queuedBytes <= limit {
 		batch, c.queue, c.spare = c.queue, c.spare, nil
-		return batch
+		return batch, c.queuedBytes
 	}
 	n := 0
-	for size := 0; n < len(c.queue) && (n == 0 || size+c.queue[n].f.size() <= limit); n++ {
+	for ; n < len(c.queue) && (n == 0 || size+c.queue[n].f.size() <= limit); n++ {
 		size += c.queue[n].f.size()
 	}
 	batch, c.queue = c.queue[:n:n], c.queue[n:]
-	return batch
+	return batch, size
 }
 
 // nextBatch returns the start of the queue for writing. If the queue is empty and books are stale,
-// it returns the snapshot of the one that has been stale for longest. If nothing is left to
-// write, it returns false and the connection is no longer scheduled.
+// it returns the snapshot of the one that has been stale for longest. It returns false if nothing
+// is left to write, when the connection is no longer scheduled, or the connection is held.
 func (c *conn) nextBatch() (batch []item, more bool) {
 	for {
 		c.mu.Lock()
-		c.conflateOld(c.lane.clock.Load())
+		now := c.lane.clock.Load()
+		c.conflateOld(now)
 		switch {
+		case len(c.queue)+len(c.staleBooks) > 0 && c.late(now):
+			c.probe.held = true
+			c.mu.Unlock()
+			return nil, false
 		case len(c.queue) > 0:
-			batch = c.detachQueue()
+			batch, size := c.detachQueue()
+			batch = c.addProbe(batch, size, now)
 			c.mu.Unlock()
 			return batch, true
 		case c.ending:

@@ -12,10 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"duplex/core"
-	"duplex/core/venue"
-	"duplex/core/view"
 	"duplex/schemas"
-	"duplex/tools"
 )
 
 // eventually waits until ok returns true, for up to 3 min.
@@ -99,12 +96,7 @@ func TestStuckBooks(t *testing.T) {
 			s.Submit(&core.CancelAll{User: 1})
 		}
 	}
-	var want string
-	s.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		slot, _ := v.Market(1)
-		b := tools.BookOf(v, &slot, 1<<20)
-		want = text(b.Generation, b.Yes, b.No)
-	})
+	want := s.text(1)
 	m := &modelReader{testLane: s, history: &bookHistory{}, books: map[uint32]schemas.WSBook{}, last: map[string]schemas.U64{}, sids: map[int]string{1: "orderbook_delta"}}
 	first := true
 	for {
@@ -165,6 +157,62 @@ func TestPings(t *testing.T) {
 		t.Errorf("closed with %d", code)
 	}
 	alive.ask("list_subscriptions", "{}")
+}
+
+// TestHeld checks that the lane writes nothing more to a client that answers pings, but has not yet
+// read as far as the last one; that a held connection ends like any other; and that a client that
+// reads on arrives at the venue's book.
+func TestHeld(t *testing.T) {
+	for name, end := range map[string]func(*modelReader, *testReader){
+		"revoked": func(m *modelReader, r *testReader) {
+			m.Submit(&core.RevokeKey{User: m.key.User, Key: m.key.ID})
+			if code := r.waitClose(); code != 4401 {
+				m.T.Errorf("closed with %d, want 4401", code)
+			}
+		},
+		"gone": func(_ *modelReader, r *testReader) { _ = r.ws.CloseNow() },
+		"reads on": func(m *modelReader, r *testReader) {
+			for want := m.text(1); ; {
+				msg := r.next()
+				m.take(&msg)
+				if b := m.books[1]; text(b.Generation, b.Yes, b.No) == want {
+					_ = r.ws.CloseNow()
+					return
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestLane(t)
+			m := &modelReader{
+				testLane: s, key: s.NewKey(2, core.ScopeRead), history: &bookHistory{}, books: map[uint32]schemas.WSBook{}, last: map[string]schemas.U64{},
+				sids: map[int]string{1: "orderbook_delta"},
+			}
+			r := s.dial(m.key)
+			r.ask("subscribe", `{"channels":["orderbook_delta"],"market_ids":[1]}`)
+			var c *conn
+			s.lane.each(func(x *conn) { c = x })
+			is := func(what func(*probe) bool) bool { c.mu.Lock(); defer c.mu.Unlock(); return what(&c.probe) }
+			id := uint64(0)
+			trade := func() {
+				id++
+				s.place(1, id, 1, "buy yes 1 @ "+strconv.Itoa(4000+int(id%10)*100))
+				if id%100 == 0 {
+					s.Submit(&core.CancelAll{User: 1})
+				}
+			}
+			for !is(func(p *probe) bool { return p.answers }) {
+				trade()
+				msg := r.next()
+				m.take(&msg)
+			}
+			for !is(func(p *probe) bool { return p.held }) {
+				trade()
+			}
+			end(m, r)
+			s.eventually(func() bool { n, _, _ := s.lane.Usage(); return n == 0 })
+		})
+	}
 }
 
 // TestLongSlowReader checks what a reader of 18 messages a second sees of a venue that sends it 100: no
