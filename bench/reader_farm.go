@@ -24,11 +24,12 @@ type readerFarm struct {
 	epoll     int
 	files     []*os.File // keeps the files from being collected
 	delivered atomic.Uint64
-	progress  chan struct{} // signals that delivered has grown
-	delimiter byte          // occurs once in each frame that counts
-	broken    atomic.Int64  // number of readers whose connection ended
-	first     atomic.Int64  // time of the first delimiter since first was 0, in ns since start
-	last      atomic.Int64  // time of the last delimiter, in ns since start
+	progress  chan struct{}  // signals that delivered has grown
+	tails     map[int][]byte // by file, the last bytes read, which a ping may begin with; of read alone
+	delimiter byte           // occurs once in each frame that counts
+	broken    atomic.Int64   // number of readers whose connection ended
+	first     atomic.Int64   // time of the first delimiter since first was 0, in ns since start
+	last      atomic.Int64   // time of the last delimiter, in ns since start
 	start     time.Time
 }
 
@@ -37,7 +38,7 @@ func newReaderFarm(delimiter byte) (*readerFarm, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &readerFarm{epoll: ep, progress: make(chan struct{}, 1), delimiter: delimiter, start: time.Now()}
+	f := &readerFarm{epoll: ep, progress: make(chan struct{}, 1), tails: map[int][]byte{}, delimiter: delimiter, start: time.Now()}
 	go f.read()
 	return f, nil
 }
@@ -79,6 +80,7 @@ func (f *readerFarm) read() {
 				f.broken.Add(1)
 				_ = unix.EpollCtl(f.epoll, unix.EPOLL_CTL_DEL, fd, nil) // fails if already removed
 			}
+			f.answerPings(fd, buf[:max(m, 0)])
 			if k := bytes.Count(buf[:max(m, 0)], []byte{f.delimiter}); k > 0 {
 				now := int64(time.Since(f.start))
 				f.first.CompareAndSwap(0, now)
@@ -94,6 +96,27 @@ func (f *readerFarm) read() {
 			}
 		}
 	}
+}
+
+// The venue's ping and a client's answer. Without answers the venue would not send what it sends to
+// a client (docs/rules/events.md#falling-behind), and the comparison would not have their cost.
+var (
+	pingFrame = []byte("\x89\x04read")
+	pongFrame = rawhttp.ClientFrame(0x8a, []byte("read"))
+)
+
+// answerPings answers the pings in what was just read from a connection, also one that began in the read
+// before.
+func (f *readerFarm) answerPings(fd int, b []byte) {
+	const keep = 5 // one less than a ping
+	seam := append(f.tails[fd], b[:min(len(b), keep)]...)
+	for range bytes.Count(seam, pingFrame) + bytes.Count(b, pingFrame) {
+		_, _ = unix.Write(fd, pongFrame) // a missing answer shows as a missing delivery
+	}
+	if len(b) >= keep {
+		seam = append(seam[:0], b[len(b)-keep:]...)
+	}
+	f.tails[fd] = append(seam[:0], seam[max(0, len(seam)-keep):]...)
 }
 
 // waitQuiet waits until no data arrives for a while: the first snapshots have been read.
