@@ -36,18 +36,18 @@ func TestExport(t *testing.T) {
 				secrets = append(secrets, x.secret, []byte(hex.EncodeToString(x.secret)), []byte(s.venue.OperatorToken()), s.options.MasterKey)
 			}
 		}})
-		if err := Export(dir, filepath.Join(out, "csv"), export.CSV, false, nil); err != nil {
+		if err := Export(dir, filepath.Join(out, "csv"), export.Options{Format: export.CSV}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := Export(dir, filepath.Join(out, "parquet"), export.Parquet, false, nil); err != nil {
+		if err := Export(dir, filepath.Join(out, "parquet"), export.Options{Format: export.Parquet}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := Export(dir, filepath.Join(out, "csv"), export.CSV, false, nil); err == nil {
+		if err := Export(dir, filepath.Join(out, "csv"), export.Options{Format: export.CSV}, nil); err == nil {
 			t.Error("an export replaced another")
 		}
 		for _, inside := range []string{dir, filepath.Join(dir, "4"), filepath.Join(dir, "tables"), filepath.Join(dir, "4", "export"), filepath.Join(dir, "9", "new", "tables")} {
 			var bad *ConfigError
-			if err := Export(dir, inside, export.CSV, false, nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "is inside the run") {
+			if err := Export(dir, inside, export.Options{Format: export.CSV}, nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "is inside the run") {
 				t.Errorf("an export into %s: %v", inside, err)
 			}
 		}

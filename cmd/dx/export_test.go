@@ -76,7 +76,7 @@ func TestExport(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	stopped := &exportCmd{Table: "all", Format: "csv", Out: none, Data: data, Mirror: "sqlite"}
+	stopped := &exportCmd{Table: "all", exportOptions: exportOptions{Format: "csv"}, Out: none, Data: data, Mirror: "sqlite"}
 	if err := stopped.Run(ctx, io.Discard); err == nil || !strings.Contains(err.Error(), "no file stays") {
 		t.Errorf("a canceled export: %v", err)
 	}
