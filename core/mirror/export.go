@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"duplex/core"
 	"duplex/core/export"
 	"duplex/core/feed"
 	"duplex/core/journal"
@@ -306,7 +307,18 @@ func (e *exporter) where(t *table) (condition string, args []any) {
 // the cursor. Commands after the cursor add rows of later times only, except that an opening and a freeze add
 // evidence of the seconds before.
 func (e *exporter) whole(ctx context.Context, t *table) (out export.Span, err error) {
-	out = export.Span{From: e.r.FromTs, To: min(e.r.ToTs, e.at.Stamp)}
+	known := e.at.Stamp
+	if t.id == evidence {
+		var window sql.NullInt64 // the start of the first settle window whose round is not frozen
+		if err := e.tx.QueryRowContext(ctx, `SELECT min(close_ts - twap_window_secs * 1000000000) FROM rounds WHERE status = 'trading'`).Scan(&window); err != nil {
+			return out, err
+		}
+		if window.Valid {
+			known = min(known, window.Int64)
+		}
+		known -= (feed.CarrySecs + 1) * core.NsPerSec // how far back a strike and the first second of a window reach
+	}
+	out = export.Span{From: e.r.FromTs, To: min(e.r.ToTs, known)}
 	p := &placements[t.id]
 	if e.bySeq && p.seq != "" && p.ts != "" {
 		// The rows outside say more than the range does: its first row can be the first of a day, and a round of
@@ -328,16 +340,6 @@ func (e *exporter) whole(ctx context.Context, t *table) (out export.Span, err er
 				x.then(ts.Int64)
 			}
 		}
-	}
-	if t.id == evidence {
-		var open sql.NullInt64
-		if err := e.tx.QueryRowContext(ctx, `SELECT min(open_ts) FROM rounds WHERE status = 'trading'`).Scan(&open); err != nil {
-			return out, err
-		}
-		if open.Valid {
-			out.To = min(out.To, open.Int64)
-		}
-		out.To -= (feed.CarrySecs + 1) * 1e9 // how far back a strike and the first second of a window reach
 	}
 	if e.at.since > 0 { // rows before the first one are missing
 		first, err := e.first(ctx, "ts", "seq", int64(e.at.since+1))
