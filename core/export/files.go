@@ -34,7 +34,7 @@ var (
 	ErrExists = errors.New("exists already: delete it, or export into another folder")
 	// ErrBusy means that another export is writing into the folder.
 	ErrBusy = errors.New("another export is writing into it")
-	// ErrNoManifest means that a folder has a file by the name of the manifest that is none.
+	// ErrNoManifest means that a file with the name of the manifest has other content.
 	ErrNoManifest = errors.New("is not the manifest of an export of this version: export into another folder")
 )
 
@@ -89,7 +89,7 @@ type Files struct {
 	created bool // dir did not exist before
 	lock    *fileutil.LockedFile
 	options Options
-	present *Manifest // of the exports before; nil: none
+	present *Manifest // of earlier exports; nil: none
 	files   []File
 
 	written Manifest
@@ -173,7 +173,7 @@ func readManifest(path string) (*Manifest, error) {
 	return m, nil
 }
 
-// Present returns the manifest of the exports that the folder had before, nil if it had none. The caller
+// Present returns the manifest of earlier exports into the folder, nil if there is none. The caller
 // refuses to add rows of another journal.
 func (f *Files) Present() *Manifest { return f.present }
 
@@ -207,8 +207,8 @@ func (f *Files) Row(ts int64, r Row) error {
 	return f.current.enc.row(r)
 }
 
-// Close ends the export and writes the manifest, with the files of the exports before. It sets Rows and Files
-// of m, which says the rest of this export.
+// Close ends the export and writes the manifest, which keeps the entries of earlier exports. The caller sets
+// all of m but Rows and Files.
 func (f *Files) Close(m Manifest) error {
 	if err := f.end(); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (f *Files) Close(m Manifest) error {
 	if f.present != nil {
 		all.Files = slices.Clone(m.Files)
 		for _, x := range f.present.Files {
-			// The file of an entry by the same name was deleted, or this export could not have written it.
+			// An entry with the name of a new file is of a file that was deleted: otherwise ErrExists.
 			if !slices.ContainsFunc(m.Files, func(y File) bool { return x.Name == y.Name }) {
 				all.Files = append(all.Files, x)
 			}

@@ -86,8 +86,8 @@ func exportTable(t *table) export.Table {
 // Export writes the rows of tables in a range to files, and returns what the manifest says of them.
 // All rows are of one state of the database, that of its cursor; a venue may run meanwhile. A table
 // without seqs is selected by the time of the rows that have one. A database of another journal is
-// ErrOtherVenue, and files in a folder with exports of another one ErrOtherExports. progress is called often with the rows written so far and in total; nil is not
-// called. The caller closes or aborts the files.
+// ErrOtherVenue, and a folder with exports of another one ErrOtherExports. progress is called often with
+// the rows written so far and in total; nil is not called. The caller closes or aborts the files.
 func Export(ctx context.Context, o Options, names []string, r Range, to *export.Files, progress func(done, total uint64)) (m export.Manifest, err error) {
 	if r.ToSeq != 0 && r.FromSeq > r.ToSeq || r.ToTs != 0 && r.FromTs >= r.ToTs {
 		return m, ErrEmptyRange
@@ -142,7 +142,7 @@ func Export(ctx context.Context, o Options, names []string, r Range, to *export.
 	return export.Manifest{FromSeq: e.r.FromSeq, ToSeq: e.r.ToSeq, Chain: hex.EncodeToString(at.Chain[:]), Group: at.Number, LastAction: last}, err
 }
 
-// ofJournal returns ErrOtherVenue if the journal in dir has another position than a cursor.
+// ofJournal returns ErrOtherVenue if the journal in dir does not have the position of a cursor.
 func ofJournal(ctx context.Context, dir string, at *cursor) error {
 	if _, err := inJournal(ctx, dir, at.Position); err != nil {
 		return fmt.Errorf("%w: the journal of the data directory does not have its group %d with the same running hash. Name the data directory of the venue, or run dx mirror rebuild", ErrOtherVenue, at.Number)
@@ -168,8 +168,8 @@ func inJournal(ctx context.Context, dir string, p journal.Position) (bool, error
 }
 
 // sameJournal returns ErrOtherExports unless the exports that a folder has are of the journal of the database.
-// The journal shows it while it has the group of the newest one. Afterwards the newest action of then does: its
-// row stays in the database, and two venues do not have an action by the same number in the same ns.
+// The journal shows it while it has the group at which the newest one was made. Later the newest action at that
+// time does: its row stays in the database, and no two venues have an action with the same seq in the same ns.
 func (e *exporter) sameJournal(ctx context.Context, dir string, m *export.Manifest) error {
 	if m == nil || m.Chain == hex.EncodeToString(e.at.Chain[:]) {
 		return nil
