@@ -18,7 +18,7 @@ import (
 func TestBetweenSeats(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "csv")
 	r := mustRun(t, testConfig(t, func(c *Config) { c.Seeds, c.Rounds = "1..5", 4 }), Options{Dir: dir, Jobs: 2})
-	if err := Export(dir, out, export.CSV, false, nil); err != nil {
+	if err := Export(dir, out, export.Options{Format: export.CSV}, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := map[[2]string]*Between{}

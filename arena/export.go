@@ -1,8 +1,10 @@
 package arena
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,9 +50,9 @@ type exporter struct {
 
 func (x *exporter) add(table string, r ...any) { x.rows[table] = append(x.rows[table], r) }
 
-// Export writes the tables of every bundle of a run to files, in a folder for each seed. raw is that of
-// export.Files.
-func Export(dir, out string, format export.Format, raw bool, progress func(done, total int)) error {
+// Export writes the tables of every bundle of a run to files, in a folder for each seed. The page that describes
+// the columns is written last, and one that exists must be the same.
+func Export(dir, out string, o export.Options, progress func(done, total int)) error {
 	seeds, _, err := completeSeeds(dir)
 	if err != nil {
 		return err
@@ -60,6 +62,14 @@ func Export(dir, out string, format export.Format, raw bool, progress func(done,
 	} else if run != "" {
 		return badConfig("%s is inside the run %s, which would then have files that are not its own: name another folder with --out", out, run)
 	}
+	page, readme := []byte(schemaPage()), filepath.Join(out, "README.md")
+	old, err := os.ReadFile(readme)
+	if err == nil && !bytes.Equal(old, page) {
+		return badConfig("%s %w", readme, export.ErrExists)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	for i, seed := range seeds {
 		at := seedDir(dir, seed)
 		for _, bundle := range manifestsOf(at) {
@@ -67,7 +77,7 @@ func Export(dir, out string, format export.Format, raw bool, progress func(done,
 			if err != nil {
 				return err
 			}
-			if err := exportBundle(bundle, filepath.Join(out, rel), format, raw); err != nil {
+			if err := exportBundle(bundle, filepath.Join(out, rel), o); err != nil {
 				return fmt.Errorf("%s: %w", bundle, err)
 			}
 		}
@@ -75,10 +85,10 @@ func Export(dir, out string, format export.Format, raw bool, progress func(done,
 			progress(i+1, len(seeds))
 		}
 	}
-	return atomicfile.Write(filepath.Join(out, "README.md"), []byte(schemaPage()))
+	return atomicfile.Write(readme, page)
 }
 
-func exportBundle(bundle, out string, format export.Format, raw bool) (err error) {
+func exportBundle(bundle, out string, o export.Options) (err error) {
 	m, err := readManifest(bundle)
 	if err != nil {
 		return err
@@ -86,24 +96,29 @@ func exportBundle(bundle, out string, format export.Format, raw bool) (err error
 	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
 		return err
 	}
-	files, err := export.Create(out, format, exportTables)
+	files, err := export.Create(out, o)
 	if err != nil {
 		return badConfig("%w", err)
 	}
 	defer func() {
+		if errors.Is(err, export.ErrExists) {
+			err = badConfig("%w", err)
+		}
 		if err != nil {
 			err = errors.Join(err, files.Abort())
 		}
 	}()
-	files.Raw = raw
 	x := &exporter{rows: map[string][]export.Row{}}
 	f, err := analyze(bundle, m, x.fold, x.sample)
 	if err != nil {
 		return err
 	}
+	if before := files.Present(); before != nil && before.Chain != f.CommandsHash {
+		return badConfig("%s has an export of another run: export into another folder", out)
+	}
 	for i := range exportTables {
 		t := &exportTables[i]
-		if err = files.Table(t); err != nil {
+		if err = files.Table(t, export.Always); err != nil { // the run has ended
 			return err
 		}
 		for _, r := range x.rows[t.Name] {
@@ -194,7 +209,7 @@ func (x *exporter) sample(b *replayBundle, ts int64) error {
 // schemaPage describes the tables.
 func schemaPage() string {
 	var b strings.Builder
-	b.WriteString("# Tables of a run of dx arena\n\nOne folder a seed, with one for each seat in it if each had a venue of its own. A table without rows has no file. Prices of contracts are in pips: 4700 is 47 cents. `tick_yes` is that of YES, the `tick` of an order that of its own outcome, and `p` of a forecast is in basis points. Index prices are at 1e8 scale. Money is in pips, and in dollars in columns that end in _usd. Times are in ns of venue time since the Unix epoch. `book` has the best ten levels of each side every second, `equity` that of each seat. A seat is null for the market's own accounts. `chain` in the manifest of a folder is the commands_hash of the seed.\n")
+	b.WriteString("# Tables of a run of dx arena\n\nOne folder a seed, with one for each seat in it if each had a venue of its own. A table without rows has no file. Prices of contracts are in pips: 4700 is 47 cents. `tick_yes` is that of YES, the `tick` of an order that of its own outcome, and `p` of a forecast is in basis points. Index prices are at 1e8 scale. Money is in pips, and in dollars in columns that end in _usd. Times are in ns of venue time since the Unix epoch, and in CSV again as RFC 3339 in columns that end in _iso. An empty text is null. `book` has the best ten levels of each side every second, `equity` that of each seat. A seat is null for the market's own accounts. `chain` in the manifest of a folder is the commands_hash of the seed.\n")
 	for i := range exportTables {
 		t := &exportTables[i]
 		fmt.Fprintf(&b, "\n## %s\n\n| column | kind |\n|---|---|\n", t.Name)

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,18 +37,18 @@ func TestExport(t *testing.T) {
 				secrets = append(secrets, x.secret, []byte(hex.EncodeToString(x.secret)), []byte(s.venue.OperatorToken()), s.options.MasterKey)
 			}
 		}})
-		if err := Export(dir, filepath.Join(out, "csv"), export.CSV, false, nil); err != nil {
+		if err := Export(dir, filepath.Join(out, "csv"), export.Options{Format: export.CSV}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := Export(dir, filepath.Join(out, "parquet"), export.Parquet, false, nil); err != nil {
+		if err := Export(dir, filepath.Join(out, "parquet"), export.Options{Format: export.Parquet}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := Export(dir, filepath.Join(out, "csv"), export.CSV, false, nil); err == nil {
-			t.Error("an export replaced another")
+		if err := Export(dir, filepath.Join(out, "csv"), export.Options{Format: export.CSV}, nil); !errors.Is(err, export.ErrExists) {
+			t.Errorf("an export into the folder of another: %v, want that its files exist", err)
 		}
 		for _, inside := range []string{dir, filepath.Join(dir, "4"), filepath.Join(dir, "tables"), filepath.Join(dir, "4", "export"), filepath.Join(dir, "9", "new", "tables")} {
 			var bad *ConfigError
-			if err := Export(dir, inside, export.CSV, false, nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "is inside the run") {
+			if err := Export(dir, inside, export.Options{Format: export.CSV}, nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "is inside the run") {
 				t.Errorf("an export into %s: %v", inside, err)
 			}
 		}
@@ -75,6 +76,42 @@ func TestExport(t *testing.T) {
 		if err != nil || m.Seats[6].Output != "cannot sign with (secret)" {
 			t.Errorf("the last line of an agent that prints its secret is %+v, %v", m.Seats[6], err)
 		}
+	}
+}
+
+// TestExportIntoAFolderInUse tests that the folder of an export refuses another run of its seed, and keeps a page
+// of the user's.
+func TestExportIntoAFolderInUse(t *testing.T) {
+	var bad *ConfigError
+	run := func(kind string) string {
+		dir := filepath.Join(t.TempDir(), kind)
+		mustRun(t, testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Solo, c.Seats = "4", 1, false, []Seat{{Name: "me", Kind: kind}} }), Options{Dir: dir})
+		return dir
+	}
+	fair, out := run("fair"), t.TempDir()
+	if err := Export(fair, out, export.Options{Format: export.CSV}, nil); err != nil {
+		t.Fatal(err)
+	}
+	was, err := hashFiles(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Export(run("random"), out, export.Options{Format: export.Parquet}, nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "of another run") {
+		t.Errorf("another run: %v, want that it is refused", err)
+	}
+	if now, err := hashFiles(out); err != nil || !maps.Equal(now, was) {
+		t.Errorf("after a refused export the files are %v %v, want %v", now, err, was)
+	}
+	mine := t.TempDir()
+	page := filepath.Join(mine, "README.md")
+	if err := os.WriteFile(page, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Export(fair, mine, export.Options{Format: export.CSV}, nil); !errors.As(err, &bad) || !errors.Is(err, export.ErrExists) {
+		t.Errorf("a folder with another page: %v, want that it exists", err)
+	}
+	if b, err := os.ReadFile(page); err != nil || string(b) != "mine" {
+		t.Errorf("the page is %q %v", b, err)
 	}
 }
 

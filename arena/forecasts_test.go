@@ -63,7 +63,7 @@ func TestForecastsAreScored(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), `aria-label="Calibration"`) {
 		t.Errorf("the page has no calibration curve: %v", err)
 	}
-	if err := Export(dir, filepath.Join(out, "csv"), export.CSV, false, nil); err != nil {
+	if err := Export(dir, filepath.Join(out, "csv"), export.Options{Format: export.CSV}, nil); err != nil {
 		t.Fatal(err)
 	}
 	python, err := exec.LookPath("python3")

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"duplex/core/export"
 )
 
 // TestLogLossIsTheSameEverywhere tests that the bits of the log loss are those of every other machine.
@@ -54,7 +56,7 @@ func TestVerify(t *testing.T) {
 	_, err2 := Rank([]string{dir})
 	_, err3 := MakeReport(dir, false, nil)
 	_, err4 := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds = 1 }), Options{Dir: dir})
-	for i, err := range []error{err1, err2, err3, err4, Export(dir, filepath.Join(t.TempDir(), "x"), "csv", false, nil)} {
+	for i, err := range []error{err1, err2, err3, err4, Export(dir, filepath.Join(t.TempDir(), "x"), export.Options{Format: export.CSV}, nil)} {
 		var bad *ConfigError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), "a bundle of version 9") {
 			t.Errorf("%d: a bundle of another version: %v", i, err)

@@ -111,7 +111,7 @@ func TestForeignRun(t *testing.T) {
 			_, err2 := Verify(changed, nil)
 			_, err3 := VerifyBundles(filepath.Join(changed, "1"), nil)
 			_, err4 := Rank([]string{changed})
-			err5 := Export(changed, filepath.Join(t.TempDir(), "x"), export.CSV, false, nil)
+			err5 := Export(changed, filepath.Join(t.TempDir(), "x"), export.Options{Format: export.CSV}, nil)
 			for i, err := range []error{err1, err2, err3, err4, err5} {
 				if bad := (*ConfigError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), fmt.Sprintf("%q", text)) {
 					t.Errorf("%s %q, reader %d: %v, want an error that quotes the text", name, text, i, err)

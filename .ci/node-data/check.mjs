@@ -4,7 +4,8 @@
 //   check.mjs rows DATABASE FOLDER [GUIDE]   every table, column by column; with GUIDE its queries too
 //   check.mjs money STATE FOLDER             the sums of GET /admin/state, of an export up to its seq
 //
-// FOLDER has an export of all tables, Parquet or CSV.
+// FOLDER has exports of all tables, Parquet or CSV, one or one of each day. CODEC is the codec that all
+// columns must have. COMPLETE is the only day that is complete.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -21,6 +22,9 @@ for (const f of manifest.files) {
 }
 const tables = Map.groupBy(manifest.files, f => f.table)
 const csv = manifest.files[0].name.endsWith('.csv')
+if (process.env.COMPLETE !== undefined) {
+  for (const f of manifest.files) assert.equal(f.complete, f.day !== '' && f.day === process.env.COMPLETE, `${f.name} is complete`)
+}
 
 // relation returns the rows of a table, for a FROM clause of DuckDB.
 function relation(table) {
@@ -35,13 +39,18 @@ async function rows(sql) {
 
 const one = async sql => (await rows(sql)).rows[0]
 
+if (process.env.CODEC) {
+  const paths = JSON.stringify(manifest.files.map(f => join(folder, f.name))).replaceAll('"', "'")
+  assert.deepEqual((await rows(`SELECT DISTINCT compression FROM parquet_metadata(${paths})`)).rows, [[process.env.CODEC]], 'codec')
+}
+
 // Sums are compared modulo a prime, because those of all times of a table exceed 64 bits.
 const prime = 1_000_000_007n
 
 async function checkRows() {
   const db = new DatabaseSync(source, { readOnly: true })
   const ask = (sql, ...args) => { const s = db.prepare(sql); s.setReadBigInts(true); return s.all(...args) }
-  let total = 0n, compared = 0, money = 0n
+  let total = 0n, compared = 0, money = 0, times = 0
   const names = ask("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('cursor', 'schema_version') AND name NOT LIKE 'sqlite%' ORDER BY 1").map(t => t.name)
   for (const table of names) {
     const [{ n }] = ask(`SELECT count(*) n FROM "${table}"`)
@@ -60,18 +69,26 @@ async function checkRows() {
       assert(type2, `${table}.${name} is not in the export`)
       types.delete(name)
       let in1, in2 // the column as text or a number of 64 bits with a sign, in SQLite and in DuckDB
-      if (type === 'TEXT') {
-        [in1, in2] = [`length("${name}")`, `length("${name}")`]
+      let value1 = `"${name}"`
+      if (type === 'TEXT') { // an empty text is null in a file
+        value1 = `nullif("${name}", '')`
+        ;[in1, in2] = [`length(${value1})`, `length("${name}")`]
       } else {
         in1 = `("${name}" % ${prime})`
         const number = csv ? `CASE "${name}" WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE CAST("${name}" AS HUGEINT) END`
           : type2 === 'TIMESTAMP_NS' ? `epoch_ns("${name}")::HUGEINT` : `"${name}"::HUGEINT`
         in2 = `(CASE WHEN ${number} >= 9223372036854775808 THEN ${number} - 18446744073709551616 ELSE ${number} END % ${prime})`
       }
-      const [x] = ask(`SELECT count("${name}") n, coalesce(sum(${in1}), 0) s, coalesce(min(${in1}), 0) a, coalesce(max(${in1}), 0) b, count(DISTINCT "${name}") d FROM "${table}"`)
+      const [x] = ask(`SELECT count(${value1}) n, coalesce(sum(${in1}), 0) s, coalesce(min(${in1}), 0) a, coalesce(max(${in1}), 0) b, count(DISTINCT ${value1}) d FROM "${table}"`)
       const y = await one(`SELECT count("${name}"), coalesce(sum(${in2}), 0), coalesce(min(${in2}), 0), coalesce(max(${in2}), 0), count(DISTINCT "${name}") FROM ${relation(table)}`)
-      const empty = csv && type === 'TEXT' // CSV does not tell an empty text from none
-      assert.deepEqual(y.map(BigInt).slice(empty ? 1 : 0, empty ? 2 : 5), [x.n, x.s, x.a, x.b, x.d].slice(empty ? 1 : 0, empty ? 2 : 5), `${table}.${name}`)
+      assert.deepEqual(y.map(BigInt), [x.n, x.s, x.a, x.b, x.d], `${table}.${name}`)
+      if (csv && name.endsWith('ts')) {
+        assert(types.delete(name + '_iso'), `${table}.${name}_iso is not in the export`)
+        const other = `SELECT count(*) FROM ${relation(table)} WHERE CASE WHEN CAST("${name}" AS BIGINT) = 0 THEN "${name}_iso" IS NOT NULL
+          ELSE "${name}_iso" NOT LIKE '%.%Z' OR length("${name}_iso") <> 30 OR epoch_ns(CAST(rtrim("${name}_iso", 'Z') AS TIMESTAMP_NS)) IS DISTINCT FROM CAST("${name}" AS BIGINT) END`
+        assert.deepEqual(await one(other), [0n], `${table}.${name}_iso`)
+        times++
+      }
       compared++
       if (types.has(name + '_usd')) {
         const [sum, pips] = await one(`SELECT CAST(sum(CAST("${name}_usd" AS DECIMAL(18, 4))) * 10000 AS HUGEINT), sum(CAST("${name}" AS HUGEINT)) FROM ${relation(table)}`)
@@ -84,7 +101,7 @@ async function checkRows() {
     assert.deepEqual([...types.keys()], [], `columns of ${table}`)
   }
   assert.equal(BigInt(manifest.rows), total, 'rows of the manifest')
-  console.log(`${total} rows of ${tables.size} tables, ${compared} columns, ${money} of them money: equal in DuckDB and SQLite`)
+  console.log(`${total} rows of ${tables.size} tables, ${compared} columns, ${money} of them money${csv ? `, ${times} times also in RFC 3339` : ''}: equal in DuckDB and SQLite`)
   if (guide) await checkQueries(ask)
 }
 

@@ -14,7 +14,6 @@ import (
 	"duplex/arena"
 	"duplex/arena/stats"
 	"duplex/cmd/dx/cli"
-	"duplex/core/export"
 	"duplex/internal/atomicfile"
 	"duplex/schemas"
 )
@@ -225,15 +224,18 @@ func (s *arenaStatsCmd) Run(out io.Writer) error {
 
 // arenaExportCmd is `dx arena export`.
 type arenaExportCmd struct {
-	Dir    string `arg:"" type:"existingdir" help:"Folder of a run."`
-	Format string `help:"Form of the files: ${enum}." enum:"csv,parquet" default:"csv"`
-	Raw    bool   `help:"Write texts of CSV as they are, for a program. Without it, one that a spreadsheet would take for a formula has ' before it."`
-	Out    string `required:"" type:"path" help:"Folder to write into, a folder for each seed. It must not be inside a run. A file that exists is never changed." placeholder:"DIR"`
+	Dir string `arg:"" type:"existingdir" help:"Folder of a run."`
+	exportOptions
+	Out string `required:"" type:"path" help:"Folder to write into, a folder for each seed. It must not be inside a run. A file that exists is never changed." placeholder:"DIR"`
 }
 
 func (e *arenaExportCmd) Run(out io.Writer) error {
+	options, err := e.options()
+	if err != nil {
+		return err
+	}
 	show := cli.NewCounter(os.Stderr, "seeds")
-	err := arena.Export(e.Dir, e.Out, export.Format(e.Format), e.Raw, func(done, total int) { show.Update(uint64(done), uint64(total)) })
+	err = arena.Export(e.Dir, e.Out, options, func(done, total int) { show.Update(uint64(done), uint64(total)) })
 	show.Clear()
 	if err != nil {
 		return err

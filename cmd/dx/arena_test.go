@@ -151,3 +151,25 @@ func TestArenaFlags(t *testing.T) {
 		t.Errorf("the settings are %+v, want no think time, no noise and no solo runs", s)
 	}
 }
+
+// TestArenaExport tests the flags of dx arena export: both codecs, both formats in one folder, and a codec of CSV.
+func TestArenaExport(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	file := textFile(t, "arena.toml", "rounds = 1\nseeds = \"3\"\n[[seat]]\nname = \"a\"\nkind = \"hold\"\n")
+	expectCommand(t, 0, "", "arena", "run", file, "--out", dir, "--no-solo")
+	out := filepath.Join(t.TempDir(), "tables")
+	expectCommand(t, 2, "--codec: only Parquet is compressed", "arena", "export", dir, "--out", out, "--codec", "snappy")
+	expectCommand(t, 0, "README.md there", "arena", "export", dir, "--out", out, "--format", "parquet", "--codec", "snappy")
+	expectCommand(t, 0, "README.md there", "arena", "export", dir, "--out", out)
+	expectCommand(t, 2, "exists already: delete it, or export into another folder", "arena", "export", dir, "--out", out)
+	formats := map[string]int{}
+	for _, f := range readExport(t, filepath.Join(out, "3")) {
+		formats[filepath.Ext(f.Name)]++
+		if !f.Complete {
+			t.Errorf("%+v, want a complete file: the run has ended", f)
+		}
+	}
+	if formats[".csv"] == 0 || formats[".csv"] != formats[".parquet"] || len(formats) != 2 {
+		t.Errorf("the manifest has files of %v, want as many of CSV as of Parquet", formats)
+	}
+}

@@ -16,11 +16,24 @@ import (
 	"duplex/server"
 )
 
+// exportOptions are the flags of `dx export` and `dx arena export` that say how files are written.
+type exportOptions struct {
+	Format string `help:"Form of the files: ${enum}." enum:"csv,parquet" default:"csv"`
+	Codec  string `help:"Compression of Parquet: zstd, which is the default, or snappy." enum:",zstd,snappy" default:"" placeholder:"CODEC"`
+	Raw    bool   `help:"Write texts of CSV as they are, for a program. Without it, one that a spreadsheet would take for a formula has ' before it."`
+}
+
+func (o *exportOptions) options() (export.Options, error) {
+	if o.Codec != "" && o.Format == string(export.CSV) {
+		return export.Options{}, cli.BadFlag("codec", export.ErrCodecOfCSV)
+	}
+	return export.Options{Format: export.Format(o.Format), Codec: export.Codec(o.Codec), Raw: o.Raw}, nil
+}
+
 // exportCmd is `dx export`.
 type exportCmd struct {
-	Table  string `arg:"" help:"Table to export, such as fills, or all."`
-	Format string `help:"Form of the files: ${enum}." enum:"csv,parquet" default:"csv"`
-	Raw    bool   `help:"Write texts of CSV as they are, for a program. Without it, one that a spreadsheet would take for a formula has ' before it."`
+	Table string `arg:"" help:"Table to export, such as fills, or all."`
+	exportOptions
 	From   string `help:"First seq, or a time such as 2026-11-22 or 2026-11-22T09:00:00Z; default: the beginning." placeholder:"SEQ|TIME"`
 	To     string `help:"Last seq, or a time before which the last row is; default: the end." placeholder:"SEQ|TIME"`
 	Out    string `required:"" type:"path" help:"Folder to write into. A file that exists is never changed." placeholder:"DIR"`
@@ -29,13 +42,14 @@ type exportCmd struct {
 }
 
 func (e *exportCmd) Help() string {
-	return `Writes rows of the mirror to files of one UTC day each, TABLE-YYYY-MM-DD, and manifest.json, which has the range, the running hash of the journal, and the rows and SHA-256 of every file. Money is in pips, and in dollars in columns that end in _usd.
+	return `Writes rows of the mirror to files of one UTC day each, TABLE-YYYY-MM-DD, and manifest.json, which has the range, the running hash of the journal, and the rows and SHA-256 of every file. It also says whether a file is complete: whether it has every row of its day, which has ended. Exports of other tables, days and formats can share a folder and its manifest. Money is in pips, and in dollars in columns that end in _usd. Times are in ns, and in CSV again in columns that end in _iso.
 
 Tables: ` + strings.Join(exportNames(), ", ") + `.
 
 Examples:
-  dx export all --format parquet --out export
-  dx export fills --from 2026-11-22 --to 2026-11-23 --out day`
+  dx export all --format parquet --codec snappy --out export
+  dx export fills --from 2026-11-22 --to 2026-11-23 --out days
+  dx export fills --from 2026-11-23 --to 2026-11-24 --out days`
 }
 
 func exportNames() (names []string) {
@@ -64,11 +78,14 @@ func (e *exportCmd) Run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return cli.BadFlag("mirror", err)
 	}
-	files, err := export.Create(e.Out, export.Format(e.Format), tables)
+	options, err := e.options()
+	if err != nil {
+		return err
+	}
+	files, err := export.Create(e.Out, options)
 	if err != nil {
 		return cli.BadFlag("out", err)
 	}
-	files.Raw = e.Raw
 	names := make([]string, len(tables))
 	for i := range tables {
 		names[i] = tables[i].Name
@@ -84,6 +101,8 @@ func (e *exportCmd) Run(ctx context.Context, out io.Writer) (err error) {
 		switch {
 		case errors.Is(err, mirror.ErrEmptyRange):
 			return cli.BadFlag("to", err)
+		case errors.Is(err, export.ErrExists), errors.Is(err, mirror.ErrOtherExports):
+			return cli.BadFlag("out", err)
 		case ctx.Err() != nil:
 			return errors.New("stopped; no file stays")
 		}

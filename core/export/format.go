@@ -3,6 +3,7 @@ package export
 import (
 	"cmp"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,15 +11,36 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
 )
+
+// Options say how the files of an export are written.
+type Options struct {
+	Format Format
+	Codec  Codec // of Parquet; "" is Zstd. CSV must have none
+	// Raw writes texts to CSV as they are. Without it, an apostrophe is put before a text that begins with
+	// =, +, -, @, a tab or a CR, which a spreadsheet would run as a formula.
+	Raw bool
+}
 
 // Format is the form of the files.
 type Format string
 
 const (
 	CSV     Format = "csv"     // RFC 4180, with a header
-	Parquet Format = "parquet" // compressed with zstd
+	Parquet Format = "parquet" // every column is compressed
 )
+
+// Codec is the compression of Parquet.
+type Codec string
+
+const (
+	Zstd   Codec = "zstd"   // the smaller files
+	Snappy Codec = "snappy" // read by every Parquet reader
+)
+
+// ErrCodecOfCSV means that a codec is named for files that are not compressed.
+var ErrCodecOfCSV = errors.New("only Parquet is compressed: CSV has no codec")
 
 // encoder writes the rows of one file.
 type encoder interface {
@@ -26,14 +48,34 @@ type encoder interface {
 	close() error
 }
 
-func (f Format) encoder(w io.Writer, t *Table, raw bool) (encoder, error) {
-	switch f {
-	case CSV:
-		return newCSV(w, t, raw)
-	case Parquet:
-		return newParquet(w, t), nil
+// codec returns the compression of the files, nil for CSV. An error says what o has wrong.
+func (o *Options) codec() (compress.Codec, error) {
+	switch {
+	case o.Format != CSV && o.Format != Parquet:
+		return nil, fmt.Errorf("no format %q: csv and parquet exist", o.Format)
+	case o.Format == CSV && o.Codec != "":
+		return nil, ErrCodecOfCSV
+	case o.Format == CSV:
+		return nil, nil
 	}
-	return nil, fmt.Errorf("no format %q: csv and parquet exist", f)
+	switch o.Codec {
+	case "", Zstd:
+		return &parquet.Zstd, nil
+	case Snappy:
+		return &parquet.Snappy, nil
+	}
+	return nil, fmt.Errorf("no codec %q: zstd and snappy exist", o.Codec)
+}
+
+func (o *Options) encoder(w io.Writer, t *Table) (encoder, error) {
+	codec, err := o.codec()
+	if err != nil {
+		return nil, err
+	}
+	if o.Format == CSV {
+		return newCSV(w, t, o.Raw)
+	}
+	return newParquet(w, t, codec), nil
 }
 
 type csvFile struct {
@@ -48,8 +90,11 @@ func newCSV(w io.Writer, t *Table, raw bool) (*csvFile, error) {
 	f.w.UseCRLF = true
 	for _, c := range t.Columns {
 		f.fields = append(f.fields, c.Name)
-		if c.Kind == Money {
+		switch c.Kind {
+		case Money:
 			f.fields = append(f.fields, c.Name+usdSuffix)
+		case Time:
+			f.fields = append(f.fields, c.Name+isoSuffix)
 		}
 	}
 	return f, f.w.Write(f.fields)
@@ -76,13 +121,16 @@ func (f *csvFile) row(r Row) error {
 			return errValue(f.t, i, v)
 		}
 		f.fields = append(f.fields, text)
-		if f.t.Columns[i].Kind != Money {
-			continue
-		}
-		if pips, ok := v.(int64); ok {
-			f.fields = append(f.fields, dollars(pips))
-		} else {
-			f.fields = append(f.fields, "")
+		n, isInt := v.(int64)
+		switch f.t.Columns[i].Kind {
+		case Money:
+			text = ""
+			if isInt {
+				text = dollars(n)
+			}
+			f.fields = append(f.fields, text)
+		case Time:
+			f.fields = append(f.fields, iso(n))
 		}
 	}
 	return f.w.Write(f.fields)
@@ -125,14 +173,14 @@ type place struct {
 // rowsAtOnce is the number of rows that are handed to the Parquet writer together.
 const rowsAtOnce = 256
 
-func newParquet(w io.Writer, t *Table) *parquetFile {
+func newParquet(w io.Writer, t *Table, codec compress.Codec) *parquetFile {
 	f := &parquetFile{t: t}
 	group := parquet.Group{}
 	for i, c := range t.Columns {
-		group[c.Name] = parquet.Compressed(parquet.Optional(c.Kind.node()), &parquet.Zstd)
+		group[c.Name] = parquet.Compressed(parquet.Optional(c.Kind.node()), codec)
 		f.places = append(f.places, place{name: c.Name, column: i})
 		if c.Kind == Money {
-			group[c.Name+usdSuffix] = parquet.Compressed(parquet.Optional(parquet.Decimal(4, 18, parquet.Int64Type)), &parquet.Zstd)
+			group[c.Name+usdSuffix] = parquet.Compressed(parquet.Optional(parquet.Decimal(4, 18, parquet.Int64Type)), codec)
 			f.places = append(f.places, place{name: c.Name + usdSuffix, column: i, dollars: true})
 		}
 	}
@@ -169,7 +217,9 @@ func (f *parquetFile) row(r Row) error {
 		case uint64:
 			value = parquet.Int64Value(int64(v))
 		case string:
-			value = parquet.ByteArrayValue([]byte(v))
+			if value = parquet.ByteArrayValue([]byte(v)); v == "" { // null, as an empty cell of CSV
+				value, level = parquet.Value{}, 0
+			}
 		case bool:
 			value = parquet.BooleanValue(v)
 		default:

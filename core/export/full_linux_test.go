@@ -17,11 +17,11 @@ func TestFullDisk(t *testing.T) {
 		disk := t.TempDir()
 		memdir.Mount(t, disk, "512k")
 		dir := filepath.Join(disk, "out")
-		f, err := Create(dir, format, []Table{sample})
+		f, err := Create(dir, Options{Format: format})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = f.Table(&sample)
+		err = f.Table(&sample, until)
 		for n := int64(0); err == nil && n < 1<<20; n++ {
 			row := Row{n * 7919, day + n*day/5000, string(rune('a'+n%26)) + "x", n * n, uint64(n), true} // 5,000 rows a day
 			err = f.Row(row[1].(int64), row)

@@ -12,7 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"duplex/core"
 	"duplex/core/export"
+	"duplex/core/feed"
 	"duplex/core/journal"
 )
 
@@ -23,8 +25,13 @@ type Range struct {
 	FromTs, ToTs   int64
 }
 
-// ErrEmptyRange means that a range ends before it begins.
-var ErrEmptyRange = errors.New("the range ends before it begins")
+// Errors of an export.
+var (
+	// ErrEmptyRange means that a range ends before it begins.
+	ErrEmptyRange = errors.New("the range ends before it begins")
+	// ErrOtherExports means that the folder has exports that are not known to be of the same journal.
+	ErrOtherExports = errors.New("the folder has exports of another journal: export into another folder")
+)
 
 // placement says how the rows of a table are selected and ordered for an export.
 type placement struct {
@@ -79,8 +86,8 @@ func exportTable(t *table) export.Table {
 // Export writes the rows of tables in a range to files, and returns what the manifest says of them.
 // All rows are of one state of the database, that of its cursor; a venue may run meanwhile. A table
 // without seqs is selected by the time of the rows that have one. A database of another journal is
-// ErrOtherVenue. progress is called often with the rows written so far and in total; nil is not
-// called. The caller closes or aborts the files.
+// ErrOtherVenue, and a folder with exports of another one ErrOtherExports. progress is called often with
+// the rows written so far and in total; nil is not called. The caller closes or aborts the files.
 func Export(ctx context.Context, o Options, names []string, r Range, to *export.Files, progress func(done, total uint64)) (m export.Manifest, err error) {
 	if r.ToSeq != 0 && r.FromSeq > r.ToSeq || r.ToTs != 0 && r.FromTs >= r.ToTs {
 		return m, ErrEmptyRange
@@ -106,8 +113,11 @@ func Export(ctx context.Context, o Options, names []string, r Range, to *export.
 	if err := ofJournal(ctx, o.Journal, &at); err != nil {
 		return m, err
 	}
-	e := &exporter{store: s, tx: tx, to: to, progress: progress, r: r}
-	if err := e.bound(ctx, &at); err != nil {
+	e := &exporter{store: s, tx: tx, at: &at, to: to, progress: progress, r: r}
+	if err := e.sameJournal(ctx, o.Journal, to.Present()); err != nil {
+		return m, err
+	}
+	if err := e.bound(ctx); err != nil {
 		return m, err
 	}
 	var tables []*table
@@ -128,30 +138,83 @@ func Export(ctx context.Context, o Options, names []string, r Range, to *export.
 			return m, fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
-	return export.Manifest{FromSeq: e.r.FromSeq, ToSeq: e.r.ToSeq, Chain: hex.EncodeToString(at.Chain[:])}, nil
+	last, err := e.lastAction(ctx)
+	return export.Manifest{FromSeq: e.r.FromSeq, ToSeq: e.r.ToSeq, Chain: hex.EncodeToString(at.Chain[:]), Group: at.Number, LastAction: last}, err
 }
 
-// ofJournal returns ErrOtherVenue if the journal in dir does not have the position of a cursor. A
-// journal that is absent, trimmed or damaged says nothing about it: an export also saves the rows of
-// a venue that has lost its journal.
+// ofJournal returns ErrOtherVenue if the journal in dir does not have the position of a cursor.
 func ofJournal(ctx context.Context, dir string, at *cursor) error {
-	l, err := journal.NewReader(dir)
-	if err != nil {
-		return nil //nolint:nilerr // as above
-	}
-	for _, err := range l.Tail(ctx, at.Position) {
-		if errors.Is(err, journal.ErrOtherLog) {
-			return fmt.Errorf("%w: the journal of the data directory does not have its group %d with the same running hash. Name the data directory of the venue, or run dx mirror rebuild", ErrOtherVenue, at.Number)
-		}
-		break
+	if _, err := inJournal(ctx, dir, at.Position); err != nil {
+		return fmt.Errorf("%w: the journal of the data directory does not have its group %d with the same running hash. Name the data directory of the venue, or run dx mirror rebuild", ErrOtherVenue, at.Number)
 	}
 	return nil
+}
+
+// inJournal reports whether the journal in dir has a position; ErrOtherLog means that it has another one
+// there. A journal that is absent, trimmed or damaged says nothing about it, and that is false: an export also
+// saves the rows of a venue that has lost its journal.
+func inJournal(ctx context.Context, dir string, p journal.Position) (bool, error) {
+	l, err := journal.NewReader(dir)
+	if err != nil {
+		return false, nil //nolint:nilerr // as above
+	}
+	for _, err := range l.Tail(ctx, p) {
+		if errors.Is(err, journal.ErrOtherLog) {
+			return false, err
+		}
+		return err == nil, nil
+	}
+	return true, nil
+}
+
+// sameJournal returns ErrOtherExports unless the exports that a folder has are of the journal of the database.
+// The journal shows it while it has the group at which the newest one was made. Later the newest action at that
+// time does: its row stays in the database, and no two venues have an action with the same seq in the same ns.
+func (e *exporter) sameJournal(ctx context.Context, dir string, m *export.Manifest) error {
+	if m == nil || m.Chain == hex.EncodeToString(e.at.Chain[:]) {
+		return nil
+	}
+	chain, err := hex.DecodeString(m.Chain)
+	if err != nil || len(chain) != len(e.at.Chain) {
+		return fmt.Errorf("%w: its chain is %q", ErrOtherExports, m.Chain)
+	}
+	same, err := inJournal(ctx, dir, journal.Position{Number: m.Group, Chain: [32]byte(chain)})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrOtherExports, err)
+	}
+	if same {
+		return nil
+	}
+	if m.LastAction != nil {
+		var ts int64
+		err := e.tx.QueryRowContext(ctx, e.store.rebind(`SELECT ts FROM actions WHERE seq = ?`), int64(m.LastAction.Seq)).Scan(&ts)
+		if err == nil && ts == m.LastAction.Ts {
+			return nil
+		}
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: neither the journal nor the mirror has what the newest of them ends with", ErrOtherExports)
+}
+
+// lastAction returns the newest row of actions, nil if there is none.
+func (e *exporter) lastAction(ctx context.Context) (*export.Action, error) {
+	var seq int64
+	a := &export.Action{}
+	err := e.tx.QueryRowContext(ctx, `SELECT seq, ts FROM actions ORDER BY seq DESC LIMIT 1`).Scan(&seq, &a.Ts)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	a.Seq = uint64(seq)
+	return a, err
 }
 
 // exporter writes tables from one transaction.
 type exporter struct {
 	store       store
 	tx          *sql.Tx
+	at          *cursor
 	to          *export.Files
 	r           Range // with all four bounds
 	bySeq       bool
@@ -166,7 +229,8 @@ var stamped = []tableID{orders, fills, trades, settlements, ledger, forecasts, a
 // The seq and the time of a row order the rows alike, so a bound of one kind has a place among the
 // other: the first row at or after it. Ranges that adjoin share that place, and so share no row and
 // leave none out.
-func (e *exporter) bound(ctx context.Context, at *cursor) (err error) {
+func (e *exporter) bound(ctx context.Context) (err error) {
+	at := e.at
 	e.bySeq = e.r.FromTs == 0 && e.r.ToTs == 0
 	if e.bySeq {
 		e.r.FromSeq = max(e.r.FromSeq, at.since+1)
@@ -239,6 +303,54 @@ func (e *exporter) where(t *table) (condition string, args []any) {
 	}
 }
 
+// whole returns the time of which the export has every row of a table: within the range, and up to the stamp of
+// the cursor. Commands after the cursor add rows of later times only, except that an opening and a freeze add
+// evidence of the seconds before.
+func (e *exporter) whole(ctx context.Context, t *table) (out export.Span, err error) {
+	known := e.at.Stamp
+	if t.id == evidence {
+		var window sql.NullInt64 // the start of the first settle window whose round is not frozen
+		if err := e.tx.QueryRowContext(ctx, `SELECT min(close_ts - twap_window_secs * 1000000000) FROM rounds WHERE status = 'trading'`).Scan(&window); err != nil {
+			return out, err
+		}
+		if window.Valid {
+			known = min(known, window.Int64)
+		}
+		known -= (feed.CarrySecs + 1) * core.NsPerSec // how far back a strike and the first second of a window reach
+	}
+	out = export.Span{From: e.r.FromTs, To: min(e.r.ToTs, known)}
+	p := &placements[t.id]
+	if e.bySeq && p.seq != "" && p.ts != "" {
+		// The rows outside say more than the range does: its first row can be the first of a day, and a round of
+		// a day before its end can have changed after it.
+		out.From = 0
+		for _, x := range []struct {
+			query string
+			seq   uint64
+			then  func(ts int64)
+		}{
+			{`SELECT max("%s") FROM "%s" WHERE "%s" < ?`, e.r.FromSeq, func(ts int64) { out.From = ts + 1 }},
+			{`SELECT min("%s") FROM "%s" WHERE "%s" > ?`, e.r.ToSeq, func(ts int64) { out.To = min(out.To, ts) }},
+		} {
+			var ts sql.NullInt64
+			if err := e.tx.QueryRowContext(ctx, e.store.rebind(fmt.Sprintf(x.query, p.ts, t.name, p.seq)), int64(x.seq)).Scan(&ts); err != nil {
+				return out, err
+			}
+			if ts.Valid {
+				x.then(ts.Int64)
+			}
+		}
+	}
+	if e.at.since > 0 { // rows before the first one are missing
+		first, err := e.first(ctx, "ts", "seq", int64(e.at.since+1))
+		if err != nil {
+			return out, err
+		}
+		out.From = max(out.From, first)
+	}
+	return out, nil
+}
+
 func (e *exporter) count(ctx context.Context, t *table) (n uint64, err error) {
 	condition, args := e.where(t)
 	err = e.tx.QueryRowContext(ctx, e.store.rebind(fmt.Sprintf(`SELECT count(*) FROM "%s" WHERE %s`, t.name, condition)), args...).Scan(&n)
@@ -247,8 +359,12 @@ func (e *exporter) count(ctx context.Context, t *table) (n uint64, err error) {
 
 // table writes the rows of one table.
 func (e *exporter) table(ctx context.Context, t *table) error {
+	whole, err := e.whole(ctx, t)
+	if err != nil {
+		return err
+	}
 	shown := exportTable(t)
-	if err := e.to.Table(&shown); err != nil {
+	if err := e.to.Table(&shown, whole); err != nil {
 		return err
 	}
 	condition, args := e.where(t)

@@ -1,10 +1,12 @@
 package mirror
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -24,26 +27,37 @@ import (
 func exportTo(t *testing.T, o Options, format export.Format, names []string, r Range) (dir string, m export.Manifest) {
 	t.Helper()
 	dir = tempDir(t)
-	tables := slices.DeleteFunc(ExportTables(), func(x export.Table) bool { return !slices.Contains(names, x.Name) })
-	f, err := export.Create(dir, format, tables)
-	if err != nil {
+	if err := exportInto(dir, o, export.Options{Format: format, Raw: true}, names, r); err != nil {
 		t.Fatal(err)
 	}
-	m, err = Export(ctx, o, names, r, f, nil)
+	return dir, manifestOf(t, dir)
+}
+
+func exportInto(dir string, o Options, how export.Options, names []string, r Range) error {
+	f, err := export.Create(dir, how)
+	if err != nil {
+		return err
+	}
+	m, err := Export(ctx, o, names, r, f, nil)
 	if err == nil {
 		err = f.Close(m)
 	}
 	if err != nil {
-		t.Fatal(err)
+		return errors.Join(err, f.Abort())
 	}
+	return nil
+}
+
+func manifestOf(t *testing.T, dir string) (m export.Manifest) {
+	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, export.ManifestName))
+	if err == nil {
+		err = json.Unmarshal(b, &m)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(b, &m); err != nil {
-		t.Fatal(err)
-	}
-	return dir, m
+	return m
 }
 
 // readCSV returns the rows of a table of an export as maps, files in the order of the days.
@@ -130,27 +144,263 @@ func TestExport(t *testing.T) {
 		if other.Rows != manifest.Rows || len(other.Files) != len(manifest.Files) {
 			t.Errorf("Parquet has %d rows in %d files, CSV %d in %d", other.Rows, len(other.Files), manifest.Rows, len(manifest.Files))
 		}
-		type fill struct {
-			UserID int64  `parquet:"user_id"`
-			N      int64  `parquet:"n"`
-			Client uint64 `parquet:"client_order_id"`
-			Fee    int64  `parquet:"fee"`
-		}
-		var fills []fill
-		for _, f := range other.Files {
-			if f.Table == "fills" {
-				rows, err := parquet.ReadFile[fill](filepath.Join(parquetDir, f.Name))
-				if err != nil {
-					t.Fatal(err)
+		for _, table := range ExportTables() {
+			want, got := readCSV(t, dir, table.Name), readParquet(t, parquetDir, table)
+			if len(got) != len(want) {
+				t.Fatalf("%s has %d rows in Parquet, %d in CSV", table.Name, len(got), len(want))
+			}
+			for i, row := range want {
+				for _, c := range table.Columns {
+					if c.Kind != export.Time {
+						continue
+					}
+					ns, err := strconv.ParseInt(row[c.Name], 10, 64)
+					if text := time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000000000Z"); err != nil || row[c.Name+"_iso"] != text && (ns != 0 || row[c.Name+"_iso"] != "") {
+						t.Fatalf("%s, row %d: %s is %q, and %q in RFC 3339", table.Name, i, c.Name, row[c.Name], row[c.Name+"_iso"])
+					}
+					delete(row, c.Name+"_iso")
 				}
-				fills = append(fills, rows...)
+				if !maps.Equal(got[i], row) {
+					t.Fatalf("%s, row %d is\n%v in Parquet, and\n%v in CSV", table.Name, i, got[i], row)
+				}
 			}
 		}
-		for i, r := range readCSV(t, dir, "fills") {
-			if want := fmt.Sprintf("%d %d %d %d", fills[i].UserID, fills[i].N, fills[i].Client, fills[i].Fee); want != strings.Join([]string{r["user_id"], r["n"], r["client_order_id"], r["fee"]}, " ") {
-				t.Fatalf("fill %d is %v in CSV and %s in Parquet", i, r, want)
+	})
+}
+
+// readParquet returns the rows of a table of an export as readCSV does: null is "".
+func readParquet(t *testing.T, dir string, table export.Table) (rows []map[string]string) {
+	t.Helper()
+	kinds := map[string]export.Kind{}
+	for _, c := range table.Columns {
+		if kinds[c.Name] = c.Kind; c.Kind == export.Money {
+			kinds[c.Name+"_usd"] = c.Kind
+		}
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, table.Name+"*.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if rest := strings.TrimPrefix(filepath.Base(path), table.Name); rest[0] != '-' && rest[0] != '.' {
+			continue // a table whose name begins alike
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns := f.Schema().Columns()
+		r := parquet.NewReader(f)
+		for range f.NumRows() {
+			var one [1]parquet.Row
+			if n, err := r.ReadRows(one[:]); n != 1 {
+				t.Fatal(path, err)
+			}
+			row := map[string]string{}
+			for _, v := range one[0] {
+				name := columns[v.Column()][0]
+				text := ""
+				switch kind := kinds[name]; {
+				case v.IsNull():
+				case kind == export.Text:
+					if text = string(v.ByteArray()); text == "" {
+						t.Fatalf("%s: %s has an empty text, want null", path, name)
+					}
+				case kind == export.Bool:
+					text = strconv.FormatBool(v.Boolean())
+				case kind == export.Uint:
+					text = strconv.FormatUint(v.Uint64(), 10)
+				case strings.HasSuffix(name, "_usd"):
+					if text = fmt.Sprintf("%d.%04d", max(v.Int64(), -v.Int64())/10_000, max(v.Int64(), -v.Int64())%10_000); v.Int64() < 0 {
+						text = "-" + text
+					}
+				default:
+					text = strconv.FormatInt(v.Int64(), 10)
+				}
+				row[name] = text
+			}
+			rows = append(rows, row)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rows
+}
+
+// TestExportOfDays exports a venue whose day has ended, and marks what is not complete: the day of the cursor, a
+// day that the range cuts, and a table without a time. The days go into one folder.
+func TestExportOfDays(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, dsn string) {
+		v := newVenueLog(t, 6)
+		v.run(30)
+		const dayNs = 86_400 * core.NsPerSec
+		midnight := v.now/dayNs*dayNs + dayNs
+		v.now = midnight - 25*core.NsPerSec + 7
+		v.run(24)
+		o := v.options(dsn)
+		v.mirror(o)
+		first, second := time.Unix(0, midnight-1).UTC().Format(time.DateOnly), time.Unix(0, midnight).UTC().Format(time.DateOnly)
+		open := tempDir(t)
+		if err := exportInto(open, o, export.Options{Format: export.CSV}, allNames(), Range{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range manifestOf(t, open).Files {
+			if f.Complete || f.Day != "" && f.Day != first {
+				t.Errorf("before the end of the day: %+v, want no complete file", f)
 			}
 		}
+		before := v.state.Venue.Now().Seq
+		v.run(3)
+		v.mirror(o)
+		_, soon := exportTo(t, o, export.CSV, []string{"fills", "evidence"}, Range{})
+		for _, f := range soon.Files { // an opening and a freeze still add evidence
+			if want := f.Day == first && f.Table == "fills"; f.Complete != want {
+				t.Errorf("2 s after the end of the day: %+v, want complete %v", f, want)
+			}
+		}
+		v.run(100) // the round that was open at midnight has ended, and its evidence is there
+		v.mirror(o)
+		days := tempDir(t)
+		parquet := export.Options{Format: export.Parquet, Codec: export.Snappy}
+		for _, r := range []Range{{ToTs: midnight}, {FromTs: midnight}} {
+			if err := exportInto(days, o, parquet, allNames(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, all := exportTo(t, o, export.Parquet, slices.DeleteFunc(allNames(), func(name string) bool { return name == "user_rounds" }), Range{})
+		_, bySeq := exportTo(t, o, export.Parquet, allNames(), Range{FromSeq: 2, ToSeq: before})
+		_, cut := exportTo(t, o, export.Parquet, allNames(), Range{FromTs: midnight - 5*core.NsPerSec, ToTs: midnight + 1})
+		type key struct{ table, day string }
+		rows, complete := map[key]uint64{}, map[key]bool{}
+		for _, f := range all.Files {
+			k := key{f.Table, f.Day}
+			if rows[k] += f.Rows; f.Complete != (f.Day == first) {
+				t.Errorf("all: %+v, want %s alone to be complete", f, first)
+			}
+		}
+		if rows[key{"fills", first}] == 0 || rows[key{"fills", second}] == 0 || rows[key{"evidence", first}] == 0 {
+			t.Fatalf("the rows are %v", rows)
+		}
+		var total uint64
+		for _, f := range manifestOf(t, days).Files {
+			if f.Table == "user_rounds" {
+				if f.Complete || f.Day != "" {
+					t.Errorf("%+v, want a file without a day, which is not complete", f)
+				}
+				continue
+			}
+			total += f.Rows
+			if k := (key{f.Table, f.Day}); f.Complete != (f.Day == first) || f.Rows != rows[k] {
+				t.Errorf("by day: %+v, want %d rows, and %s complete", f, rows[k], first)
+			}
+		}
+		if total != all.Rows {
+			t.Errorf("the days have %d rows, want %d", total, all.Rows)
+		}
+		for _, f := range bySeq.Files { // it ends at the last command of the day, and begins after the first
+			k := key{f.Table, f.Day}
+			if complete[k] = f.Complete; f.Complete && f.Rows != rows[k] {
+				t.Errorf("by seq: %+v, want %d rows of a complete day", f, rows[k])
+			}
+		}
+		if !complete[key{"fills", first}] || complete[key{"actions", first}] {
+			t.Errorf("by seq, complete are %v, want fills, and not actions, whose first row is of seq 1", complete)
+		}
+		for _, f := range cut.Files {
+			if f.Complete {
+				t.Errorf("cut by time: %+v, want that it is not complete", f)
+			}
+		}
+	})
+}
+
+// TestExportOfALaterMirror checks that the day in which a mirror begins is not complete, and the next one is.
+func TestExportOfALaterMirror(t *testing.T) {
+	t.Parallel()
+	v := newVenueLog(t, 9)
+	v.run(100)
+	v.snapshot(true)
+	const dayNs = 86_400 * core.NsPerSec
+	for range 2 {
+		v.run(10)
+		v.now = v.now/dayNs*dayNs + dayNs
+	}
+	v.run(10)
+	o := v.options(SQLitePath(tempDir(t)))
+	v.mirror(o)
+	_, m := exportTo(t, o, export.CSV, []string{"ticks"}, Range{})
+	if m.FromSeq == 1 || len(m.Files) != 3 || m.Files[0].Complete || !m.Files[1].Complete || m.Files[2].Complete {
+		t.Errorf("the manifest is %+v, want a first day without its beginning, a complete one, and an open one", m)
+	}
+}
+
+// TestExportOfOtherJournal checks that a folder gets rows of one journal alone: its newest export is known by the
+// group of the journal, and by an action in the mirror after the journal was trimmed or lost.
+func TestExportOfOtherJournal(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, dsn string) {
+		v, other := newVenueLog(t, 7), newVenueLog(t, 8)
+		v.run(20)
+		other.run(40)
+		o := v.options(dsn)
+		v.mirror(o)
+		dir, csv := tempDir(t), export.Options{Format: export.CSV}
+		if err := exportInto(dir, o, csv, []string{"fills"}, Range{}); err != nil {
+			t.Fatal(err)
+		}
+		theirs := other.options(SQLitePath(tempDir(t)))
+		other.mirror(theirs)
+		names := func() (out []string) {
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				out = append(out, e.Name())
+			}
+			return out
+		}
+		was := names()
+		refused := func(what string, o Options) {
+			t.Helper()
+			if err := exportInto(dir, o, csv, []string{"ledger"}, Range{}); !errors.Is(err, ErrOtherExports) {
+				t.Errorf("%s: %v, want that the folder has exports of another journal", what, err)
+			}
+			if now := names(); !slices.Equal(now, was) {
+				t.Errorf("%s: the folder has %v, want %v", what, now, was)
+			}
+		}
+		refused("another venue", theirs)
+		lost := theirs
+		lost.Journal = tempDir(t)
+		if m := manifestOf(t, dir); m.LastAction == nil || m.Group == 0 {
+			t.Fatalf("the manifest has no position: %+v", m)
+		}
+		v.run(5)
+		v.mirror(o)
+		if err := exportInto(dir, o, csv, []string{"ledger"}, Range{}); err != nil {
+			t.Errorf("the same venue, later: %v", err)
+		}
+		was = names()
+		o.Journal = tempDir(t)
+		if err := exportInto(dir, o, csv, []string{"trades"}, Range{}); err != nil { // the same cursor
+			t.Errorf("the same venue without its journal: %v", err)
+		}
+		o.Journal = v.dir
+		v.run(5)
+		v.mirror(o)
+		o.Journal = tempDir(t)
+		if err := exportInto(dir, o, csv, []string{"users"}, Range{}); err != nil { // known by the action
+			t.Errorf("the same venue, later, without its journal: %v", err)
+		}
+		was = names()
+		refused("another venue without its journal", lost)
 	})
 }
 
