@@ -28,6 +28,9 @@ var causeNames = [...]string{"order", "decrease", "cancel", "expiry", "fill", "r
 
 func (c Cause) String() string { return causeNames[c] }
 
+// Causes lists every cause in the order of its number.
+func Causes() []string { return causeNames[:] }
+
 // OrderPlaced records a placement, accepted or rejected. The order's id is the seq of
 // the command (docs/rules/orders.md#order-id). Tick is that of the command, unless a price
 // collar chose it. Violation is set if Reject is MandateViolation.

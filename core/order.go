@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // UserID names an account, from 1. 0 is no account.
 type UserID uint32
 
@@ -129,6 +131,11 @@ var reasonNames = [...]string{"", "post_only_cross", "fok_infeasible", "ioc_rema
 	"halted", "mandate_expired", "replaced"}
 
 func (r Reason) String() string { return reasonNames[r] }
+
+// Reasons lists the reasons that have a name on the wire.
+func Reasons() []string {
+	return slices.DeleteFunc(slices.Clone(reasonNames[:]), func(name string) bool { return name == "" })
+}
 
 // Path is the way a fill happened: contracts changed hands, pairs were created, or pairs
 // were destroyed (docs/rules/prices.md#paths).

@@ -19,20 +19,6 @@ import (
 	"duplex/tools"
 )
 
-// named returns the distinct names of the values of an enumeration, from first on. String
-// panics for the value after the last one, which fmt reports as "%!v(PANIC=...)".
-func named[E ~uint8](first E) (out []string) {
-	for e := first; ; e++ {
-		name := fmt.Sprint(e)
-		if strings.HasPrefix(name, "%!") {
-			return out
-		}
-		if name != "" && !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-}
-
 // demand checks that the page called name has an anchor, made of prefix and the word, for each
 // word in of. Unless the prefix is empty, the page must have no other anchor with that prefix.
 func demand(t *testing.T, what, name, prefix string, of []string) {
@@ -56,20 +42,20 @@ func demand(t *testing.T, what, name, prefix string, of []string) {
 // TestWordsOfTheCore checks that the rulebook lists each reason, status, scope, bucket, cause
 // and path of the program.
 func TestWordsOfTheCore(t *testing.T) {
-	demand(t, "reason of an order", "rules/orders.md", "reason-", named(core.NoReason))
+	demand(t, "reason of an order", "rules/orders.md", "reason-", lanetest.Named(core.NoReason))
 	demand(t, "status of an order", "rules/orders.md", "status-", core.OrderStatuses())
-	demand(t, "status of a round", "rules/rounds.md", "status-", named(core.NeverOpened))
+	demand(t, "status of a round", "rules/rounds.md", "status-", lanetest.Named(core.NeverOpened))
 	demand(t, "scope", "rules/accounts.md", "scope-", core.Scopes(255).Names())
 	demand(t, "rule of a mandate", "rules/agent-accounts.md", "rule-", core.MandateRules())
-	demand(t, "bucket", "rules/limits.md", "bucket-", named(tools.Read))
+	demand(t, "bucket", "rules/limits.md", "bucket-", lanetest.Named(tools.Read))
 	account := read(t, "rules/events.md")
-	for _, cause := range named(core.CauseOrder) {
+	for _, cause := range lanetest.Named(core.CauseOrder) {
 		if !strings.Contains(account, "`"+cause+"`") {
 			t.Errorf("events.md does not name the cause %s", cause)
 		}
 	}
 	paths := read(t, "rules/prices.md")
-	for _, path := range named(core.Direct) {
+	for _, path := range lanetest.Named(core.Direct) {
 		if !strings.Contains(paths, "\n| `"+path+"` |") {
 			t.Errorf("prices.md has no row for the path %s", path)
 		}

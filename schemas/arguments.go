@@ -110,7 +110,7 @@ func (f *field) lossless(v jsontext.Value) jsontext.Value {
 			return jsontext.Value(text)
 		}
 	case kindString:
-		if lower := strings.ToLower(text); v.Kind() == '"' && (f.parts != nil || slices.Contains(f.Enum, lower)) {
+		if lower := strings.ToLower(text); v.Kind() == '"' && (f.Parts != nil || slices.Contains(f.Enum, lower)) {
 			b, err := jsontext.AppendQuote(nil, lower)
 			if err != nil {
 				panic(err) // it was decoded from JSON

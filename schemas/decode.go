@@ -335,11 +335,11 @@ func (f *field) matchesText(s string) bool {
 		return slices.Contains(f.Enum, s)
 	case f.pattern != nil:
 		return f.pattern.MatchString(s)
-	case f.parts == nil:
+	case f.Parts == nil:
 		return true
 	}
 	for p := range strings.SplitSeq(s, ",") {
-		if !slices.Contains(f.parts, p) {
+		if !slices.Contains(f.Parts, p) {
 			return false
 		}
 	}

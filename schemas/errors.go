@@ -165,7 +165,7 @@ func Codes() []string {
 // Error is the `error` member of every response that is not 2xx
 // (docs/rules/errors.md#error-body).
 type Error struct {
-	Code    string   `json:"code" example:"bad_qty"`
+	Code    string   `json:"code" values:"ErrorCode" example:"bad_qty"`
 	Num     *int     `json:"num" doc:"Reject code of the shared registry"`
 	Origin  string   `json:"origin" enum:"core,port,gateway"`
 	Message string   `json:"message" doc:"The code; 'rate limited' for rate_limited"`

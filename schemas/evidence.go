@@ -30,7 +30,7 @@ type Evidence struct {
 	Twap                     U64            `json:"twap" pattern:"^[0-9]+$" doc:"At 1e8; 0 until frozen"`
 	ByOperator               bool           `json:"by_operator" doc:"settle_price is the operator's, not twap"`
 	SettlePrice              U64            `json:"settle_price" pattern:"^[0-9]+$" doc:"At 1e8; 0 until proposed"`
-	Winner                   *string        `json:"winner" pattern:"^(yes|no)$" doc:"yes if and only if settle_price > strike"`
+	Winner                   *string        `json:"winner" enum:"yes,no" pattern:"^(yes|no)$" doc:"yes if and only if settle_price > strike"`
 	Ticks                    []EvidenceTick `json:"ticks" nullable:"false" doc:"Of the window and the 5 s before it, newest first"`
 	PageEnd
 }

@@ -45,6 +45,8 @@ type Member struct {
 	Doc            string       // what it means, with its unit
 	Optional       bool         // it may be absent
 	Enum           []string     // the legal values of a string; nil: any
+	Values         string       // the name of those values, if several members share them; "": none
+	Parts          []string     // the legal parts of a comma-separated string; nil: no list
 	Pattern        string       // of a string; "": any
 	Min, Max       *int64       // bounds of an integer; nil: none
 	LenMin         int          // bounds of a string, in bytes; LenMax 0: none
@@ -74,12 +76,13 @@ func appendMembers(list []Member, t reflect.Type, at []int) []Member {
 			tag := f.Tag
 			m := Member{
 				Name: name, Type: f.Type, Doc: tag.Get("doc"), Optional: strings.Contains(options, "omit"),
-				Enum: splitTag(tag.Get("enum")), Pattern: tag.Get("pattern"), Min: intTag(tag.Get("minimum")), Max: intTag(tag.Get("maximum")),
+				Enum: splitTag(tag.Get("enum")), Parts: splitTag(tag.Get("list")), Pattern: tag.Get("pattern"), Min: intTag(tag.Get("minimum")), Max: intTag(tag.Get("maximum")),
 				LenMin: sizeTag(tag.Get("minLength")), LenMax: sizeTag(tag.Get("maxLength")),
 				ItemsMin: sizeTag(tag.Get("minItems")), ItemsMax: sizeTag(tag.Get("maxItems")),
 				Replaces: splitTag(tag.Get("replaces")), RequiredByTool: tag.Get("tool") == "required", index: index, tag: tag,
 			}
 			m.fillFromTable()
+			m.fillValues()
 			list = append(list, m)
 		}
 	}
@@ -93,9 +96,8 @@ type field struct {
 	kind       kind // of the value, or of each item
 	list       bool
 	nonzero    bool
-	exact      bool     // a price or an amount, which a tool never converts
-	replaced   bool     // another member may replace it
-	parts      []string // legal parts of a comma-separated string
+	exact      bool // a price or an amount, which a tool never converts
+	replaced   bool // another member may replace it
 	pattern    *regexp.Regexp
 	code       string // the fault of a value outside the domain
 	missing    string // the fault of a required field that is absent
@@ -130,7 +132,7 @@ func requestTypeOf(t reflect.Type) *requestType {
 
 // newField returns the field of a member. It panics on a type that a request cannot have.
 func newField(m Member) field {
-	f := field{Member: m, nonzero: m.tag.Get("nonzero") == "true", exact: m.tag.Get("exact") == "true", parts: splitTag(m.tag.Get("list"))}
+	f := field{Member: m, nonzero: m.tag.Get("nonzero") == "true", exact: m.tag.Get("exact") == "true"}
 	f.in = map[string]location{"": inBody, "query": inQuery, "path": inPath}[m.tag.Get("in")]
 	f.setType(m.Type)
 	if m.Pattern != "" && f.kind == kindString {
@@ -203,8 +205,8 @@ func (f *field) describeText() string {
 	switch {
 	case f.Enum != nil:
 		return "one of " + strings.Join(f.Enum, ", ")
-	case f.parts != nil:
-		return "a comma-separated list of " + strings.Join(f.parts, ", ")
+	case f.Parts != nil:
+		return "a comma-separated list of " + strings.Join(f.Parts, ", ")
 	case f.Pattern != "":
 		return "a string matching " + f.Pattern
 	case f.LenMax > 0:

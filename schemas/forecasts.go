@@ -43,7 +43,7 @@ type Forecast struct {
 	Category    uint16  `json:"category"`
 	P           int64   `json:"p" minimum:"0" maximum:"10000" doc:"Probability of YES, basis points"`
 	Counts      bool    `json:"counts" doc:"The last of its round"`
-	Winner      *string `json:"winner" pattern:"^(yes|no)$" doc:"yes or no; null before settled, or when void"`
+	Winner      *string `json:"winner" enum:"yes,no" doc:"yes or no; null before settled, or when void"`
 	Brier       *int64  `json:"brier" minimum:"0" maximum:"100000000" doc:"Score at 1e8, 0 is best; null like winner"`
 }
 

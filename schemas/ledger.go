@@ -68,7 +68,7 @@ type AccountRound struct {
 	Generation  uint32     `json:"generation"`
 	Category    uint16     `json:"category"`
 	Status      string     `json:"status" enum:"trading,frozen,proposed,settled,void"`
-	Winner      *string    `json:"winner" pattern:"^(yes|no)$" doc:"yes or no; null when void or not final"`
+	Winner      *string    `json:"winner" enum:"yes,no" doc:"yes or no; null when void or not final"`
 	BoughtYes   int64      `json:"bought_yes"`
 	BoughtNo    int64      `json:"bought_no"`
 	SoldYes     int64      `json:"sold_yes"`

@@ -292,7 +292,7 @@ type Order struct {
 	GroupID       uint32  `json:"group_id"`
 	Flags         uint8   `json:"flags" doc:"bit0 post_only, bit1 reduce_only, bit2 cancel_on_pause, bit3 stp_maker"`
 	Status        string  `json:"status" enum:"resting,partially_filled,executed,canceled,expired,rejected"`
-	Reason        string  `json:"reason" doc:"Why it was canceled or rejected; empty otherwise"`
+	Reason        string  `json:"reason" values:"OrderReason" doc:"Why it was canceled or rejected; empty otherwise"`
 	FilledQty     int64   `json:"filled_qty"`
 	RemainingQty  int64   `json:"remaining_qty"`
 	CreatedSeq    U64     `json:"created_seq" pattern:"^[0-9]+$"`
@@ -336,7 +336,7 @@ type Outcome struct {
 	Fee           U64           `json:"fee" pattern:"^[0-9]+$" doc:"Pips; of these fills"`
 	FeeUSD        USD           `json:"fee_usd" doc:"Dollars"`
 	WorstTick     int64         `json:"worst_tick,omitzero" doc:"Pips; present when a price collar chose it"`
-	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
+	Reason        string        `json:"reason,omitzero" values:"CancelReason" doc:"Present when canceled"`
 	QueueAhead    *int64        `json:"queue_ahead,omitempty" doc:"Contracts ahead at its price; present when it rests"`
 }
 
@@ -388,7 +388,7 @@ type Preview struct {
 	BestPayoutUSD USD           `json:"best_payout_usd" doc:"Dollars"`
 	CashAfterUSD  USD           `json:"cash_after_usd" doc:"Dollars"`
 	WorstTick     int64         `json:"worst_tick,omitzero" doc:"Pips; present when a price collar chose it"`
-	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
+	Reason        string        `json:"reason,omitzero" values:"CancelReason" doc:"Present when canceled"`
 	QueueAhead    *int64        `json:"queue_ahead,omitempty" doc:"Contracts ahead at its price; present when it would rest"`
 	AsOf
 }

@@ -78,7 +78,7 @@ type Settlement struct {
 	Generation    uint32  `json:"generation"`
 	RoundNumber   U64     `json:"round_number" pattern:"^[0-9]+$"`
 	OutcomeStatus string  `json:"outcome_status" enum:"settled,void"`
-	Winner        *string `json:"winner" pattern:"^(yes|no)$" doc:"yes or no; null when void"`
+	Winner        *string `json:"winner" enum:"yes,no" pattern:"^(yes|no)$" doc:"yes or no; null when void"`
 	YesQty        int64   `json:"yes_qty"`
 	NoQty         int64   `json:"no_qty"`
 	Payout        U64     `json:"payout" pattern:"^[0-9]+$" doc:"Pips"`

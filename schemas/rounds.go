@@ -21,7 +21,7 @@ type Round struct {
 	Status                   string  `json:"status" enum:"trading,frozen,proposed,settled,void"`
 	Strike                   U64     `json:"strike" pattern:"^[0-9]+$" doc:"Open price at 1e8"`
 	SettlePrice              U64     `json:"settle_price" pattern:"^[0-9]+$" doc:"Freeze price at 1e8; 0 until proposed"`
-	Winner                   *string `json:"winner" pattern:"^(yes|no)$" doc:"yes or no; null until proposed, and when void"`
+	Winner                   *string `json:"winner" enum:"yes,no" pattern:"^(yes|no)$" doc:"yes or no; null until proposed, and when void"`
 	YesPayout                uint8   `json:"yes_payout" doc:"Cents per $1 to YES once decided, 0 or 100"`
 	FreshSourceCountAtFreeze uint8   `json:"fresh_source_count_at_freeze"`
 	Gen                      uint32  `json:"gen" doc:"Proposals of this round so far"`

@@ -40,7 +40,7 @@ type LiveRound struct {
 // FinalRound is a settled or void round. A void round has no winner.
 type FinalRound struct {
 	RoundNumber U64     `json:"round_number" pattern:"^[0-9]+$"`
-	Winner      *string `json:"winner" pattern:"^(yes|no)$" doc:"Null when void"`
+	Winner      *string `json:"winner" enum:"yes,no" doc:"Null when void"`
 	Strike      U64     `json:"strike" pattern:"^[0-9]+$" doc:"At 1e8"`
 	SettlePrice U64     `json:"settle_price" pattern:"^[0-9]+$" doc:"At 1e8"`
 }

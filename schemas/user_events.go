@@ -40,7 +40,7 @@ type BalanceEvent struct {
 	Cash     U64    `json:"cash" pattern:"^[0-9]+$" doc:"Free cash, pips"`
 	Reserved U64    `json:"reserved" pattern:"^[0-9]+$" doc:"Held by resting buys, pips"`
 	Change   Signed `json:"change" pattern:"^-?[0-9]+$" doc:"Pips, signed"`
-	Cause    string `json:"cause" doc:"order, decrease, cancel, expiry, fill, rebate, referral, redeem, deposit, withdrawal, settlement or transfer"`
+	Cause    string `json:"cause" values:"BalanceCause"`
 }
 
 // PositionEvent is a position after a change. Its quantities are 0 when nothing is held.

@@ -53,12 +53,12 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as f:
         schemas = json.load(f)["components"]["schemas"]
     lines = ['"""Records of the REST interface. generate.py writes this file; do not edit it."""', "", "from typing import Any, Literal, NotRequired, TypedDict"]
-    for name, schema in sorted(schemas.items()):
-        lines += ["", ""]
-        if "properties" in schema:
-            lines += record(name, schema)
-        else:
-            lines.append(f"{name} = {kind(schema)!r}")
+    records = {name: schema for name, schema in sorted(schemas.items()) if "properties" in schema}
+    for name, schema in records.items():
+        lines += ["", "", *record(name, schema)]
+    lines += [""]
+    for name in sorted(schemas.keys() - records.keys()):  # after the records that they are made of
+        lines += ["", f"{name} = {kind(schemas[name])}"]
     print("\n".join(lines))
 
 

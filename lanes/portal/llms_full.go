@@ -46,9 +46,10 @@ type fullRoute struct {
 	Codes        []string
 }
 
-// fullType is an object that routes refer to.
+// fullType is a type that routes refer to: an object with its fields, or another one in a few words.
 type fullType struct {
 	Name   string
+	Text   string // of one that is no object
 	Fields []fullField
 }
 
@@ -139,14 +140,18 @@ func codesOf(r *huma.Response) (out []string) {
 	return out
 }
 
-// fullTypes lists the objects that routes refer to.
+// fullTypes lists the types that routes refer to.
 func fullTypes(doc *huma.OpenAPI) (out []fullType) {
 	if doc == nil {
 		return nil
 	}
 	all := doc.Components.Schemas.Map()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, fullType{name, fieldsOf(all[name])})
+		one := fullType{Name: name, Fields: fieldsOf(all[name])}
+		if len(one.Fields) == 0 {
+			one.Text = typeOf(all[name])
+		}
+		out = append(out, one)
 	}
 	return out
 }
@@ -179,9 +184,9 @@ func typeNameOf(s *huma.Schema) string {
 	switch {
 	case s.Ref != "":
 		return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
-	case s.OneOf != nil:
+	case s.OneOf != nil || s.AnyOf != nil || s.AllOf != nil: // allOf has one part
 		var parts []string
-		for _, o := range s.OneOf {
+		for _, o := range slices.Concat(s.OneOf, s.AnyOf, s.AllOf) {
 			parts = append(parts, typeOf(o))
 		}
 		return strings.Join(parts, " or ")
@@ -193,10 +198,17 @@ func typeNameOf(s *huma.Schema) string {
 			parts = append(parts, f.Name+": "+f.Type)
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
+	case s.Type == huma.TypeObject:
+		if each, ok := s.AdditionalProperties.(*huma.Schema); ok {
+			return "map to " + typeOf(each)
+		}
+		return "object"
 	case s.Enum != nil:
-		parts := make([]string, len(s.Enum))
-		for i, e := range s.Enum {
-			parts[i] = fmt.Sprintf("%q", e)
+		var parts []string
+		for _, e := range s.Enum {
+			if e != nil { // typeOf adds null
+				parts = append(parts, fmt.Sprintf("%q", e))
+			}
 		}
 		return strings.Join(parts, " or ")
 	case s.Type == huma.TypeString && s.Pattern == "^[0-9]+$":

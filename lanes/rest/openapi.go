@@ -11,13 +11,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"duplex"
+	"duplex/lanes/schemadoc"
 	"duplex/schemas"
 	"duplex/tools"
 )
 
 const description = `REST interface of a binary (yes/no) prediction-market exchange. Every request is signed; there is no anonymous surface.
 
-Prices are integer ticks in pips, 1–9999 ($1 = 10000 pips: 4700 is 47.00 cents). Quantities are whole shares. Money and every other u64 value is a decimal string. Timestamps are ns since the Unix epoch. Requests are closed: an unknown field is an error. Answers are open: ignore fields you do not know.
+Prices are integer ticks in pips, 1–9999 ($1 = 10000 pips: 4700 is 47.00 cents). Quantities are whole shares. Money and every other u64 value is a decimal string. Timestamps are ns since the Unix epoch. Requests are closed: an unknown field is an error. Answers are open: ignore fields you do not know, and expect values that an enum of an answer does not list yet.
 
 Sign ` + "`timestamp \\n METHOD \\n target \\n body`" + ` (the target with its query, exactly as sent) by HMAC-SHA256 with the 32-byte secret, base64, and send it as DX-ACCESS-SIGNATURE beside DX-ACCESS-KEY and DX-ACCESS-TIMESTAMP (Unix ms, within 5 s of the venue's clock).`
 
@@ -26,7 +28,7 @@ func init() {
 }
 
 func config(version string) huma.Config {
-	c := huma.DefaultConfig("Duplex", version)
+	c := huma.DefaultConfig("Duplex", duplex.SemanticVersion(version))
 	c.CreateHooks, c.Transformers = nil, nil
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", "" // the portal serves them
 	c.Info.Description = description
@@ -78,8 +80,8 @@ func operationDoc(api *huma.OpenAPI, o tools.Operation) *huma.Operation {
 	if whole.Ref != "" {
 		whole = reg.SchemaFromRef(whole.Ref)
 	}
-	numbersOfTables(whole, in)
-	op.Parameters = append(parameters(whole, schemas.PathFields(input), "path"), parameters(whole, schemas.QueryFields(input), "query")...)
+	schemadoc.Complete(reg, whole, in)
+	op.Parameters = append(parameters(whole, in, schemas.PathFields(input), "path"), parameters(whole, in, schemas.QueryFields(input), "query")...)
 	if fields := schemas.BodyFields(input); len(fields) > 0 {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: jsonOf(bodySchema(reg, in, whole, fields))}
 		op.RequestBody.Content["application/json"].Example = exampleOf(reg, whole, fields)
@@ -105,12 +107,25 @@ func requestIDHeader() map[string]*huma.Param {
 	return map[string]*huma.Param{"X-Request-Id": {Description: "Names this request in the venue's log", Schema: &huma.Schema{Type: huma.TypeString}}}
 }
 
-func parameters(whole *huma.Schema, names []string, in string) (out []*huma.Param) {
-	for _, n := range names {
-		s := whole.Properties[n]
-		out = append(out, &huma.Param{Name: n, In: in, Required: in == "path", Description: s.Description, Schema: s})
+// parameters returns the parameters of an operation with these names.
+func parameters(whole *huma.Schema, t reflect.Type, names []string, in string) (out []*huma.Param) {
+	for _, m := range schemas.Members(t) {
+		if !slices.Contains(names, m.Name) {
+			continue
+		}
+		p := &huma.Param{Name: m.Name, In: in, Required: in == "path", Description: whole.Properties[m.Name].Description, Schema: whole.Properties[m.Name]}
+		if m.Parts != nil {
+			separate := false
+			p.Style, p.Explode, p.Schema = "form", &separate, listSchema(m.Parts)
+		}
+		out = append(out, p)
 	}
 	return out
+}
+
+// listSchema returns the schema of a comma-separated parameter.
+func listSchema(parts []string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString, Enum: schemadoc.Anys(parts)}}
 }
 
 // bodySchema returns the schema of the body fields alone.
@@ -125,7 +140,7 @@ func bodySchema(reg huma.Registry, t reflect.Type, whole *huma.Schema, fields []
 			s.Required = append(s.Required, n)
 		}
 	}
-	return s
+	return component(reg, t.Name(), s)
 }
 
 // exampleOf returns an example body from the examples of its fields. A required enum
@@ -149,18 +164,24 @@ func exampleOf(reg huma.Registry, whole *huma.Schema, fields []string) map[strin
 // responseSchema returns the schema of a response. An element of a batch is either an
 // outcome or the error body; huma would merge the two into one object.
 func responseSchema(reg huma.Registry, t reflect.Type) *huma.Schema {
-	failed := func(ok any) *huma.Schema {
-		return &huma.Schema{OneOf: []*huma.Schema{reg.Schema(reflect.TypeOf(ok), true, ""), errorBody(reg)}}
+	results := func(name string, ok reflect.Type) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeArray, Items: component(reg, name, &huma.Schema{OneOf: []*huma.Schema{reg.Schema(ok, true, ""), errorBody(reg)}})}
 	}
 	switch t {
 	case reflect.TypeFor[schemas.PlaceResults]():
-		return &huma.Schema{Type: huma.TypeArray, Items: failed(schemas.Outcome{})}
+		return results("PlaceResult", reflect.TypeFor[schemas.Outcome]())
 	case reflect.TypeFor[schemas.CancelResults]():
-		return &huma.Schema{Type: huma.TypeObject, Required: []string{"results"}, Properties: map[string]*huma.Schema{
-			"results": {Type: huma.TypeArray, Items: failed(schemas.Canceled{})},
-		}}
+		return component(reg, t.Name(), &huma.Schema{Type: huma.TypeObject, Required: []string{"results"}, Properties: map[string]*huma.Schema{
+			"results": results("CancelResult", reflect.TypeFor[schemas.Canceled]()),
+		}})
 	}
 	return reg.Schema(t, true, t.Name())
+}
+
+// component names a schema and returns a reference to it.
+func component(reg huma.Registry, name string, s *huma.Schema) *huma.Schema {
+	reg.Map()[name] = s
+	return &huma.Schema{Ref: schemadoc.Prefix + name}
 }
 
 func errorBody(reg huma.Registry) *huma.Schema {
@@ -207,6 +228,7 @@ func addErrorResponses(reg huma.Registry, op *huma.Operation, f *tools.Spec) {
 // must ignore unknown fields (docs/rules/rest.md#closed-requests). It removes unused
 // schemas.
 func finish(api *huma.OpenAPI) {
+	schemadoc.CompleteAll(api.Components.Schemas)
 	all := api.Components.Schemas.Map()
 	sent, used := map[string]bool{}, map[string]bool{}
 	for _, item := range api.Paths {
@@ -223,14 +245,14 @@ func finish(api *huma.OpenAPI) {
 		}
 	}
 	for name, s := range all {
-		int32ToInt64(s)
-		numbersOfTables(s, api.Components.Schemas.TypeFromRef("#/components/schemas/"+name))
 		switch {
 		case !sent[name] && !used[name]:
 			delete(all, name)
 		case !sent[name]:
-			s.AdditionalProperties = nil
-			allowNullObjects(s, api.Components.Schemas.TypeFromRef("#/components/schemas/"+name))
+			if s.AdditionalProperties == false {
+				s.AdditionalProperties = nil
+			}
+			allowNullObjects(api.Components.Schemas, s, api.Components.Schemas.TypeFromRef(schemadoc.Prefix+name))
 		}
 	}
 }
@@ -238,52 +260,16 @@ func finish(api *huma.OpenAPI) {
 // allowNullObjects lets the members of a response be null that are a pointer to an object and always
 // present. huma gives them the schema of the object alone. strike_tick keeps that, because tools that
 // compare documents would report a breaking change of a released response.
-func allowNullObjects(s *huma.Schema, t reflect.Type) {
+func allowNullObjects(reg huma.Registry, s *huma.Schema, t reflect.Type) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return
 	}
 	for _, m := range schemas.Members(t) {
 		p := s.Properties[m.Name]
-		if p == nil || p.Ref == "" || m.Optional || m.Type.Kind() != reflect.Pointer || m.Name == "strike_tick" {
+		if p == nil || p.Ref == "" || m.Optional || m.Type.Kind() != reflect.Pointer || m.Name == "strike_tick" || reg.SchemaFromRef(p.Ref).Nullable {
 			continue
 		}
 		s.Properties[m.Name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
-	}
-}
-
-// numbersOfTables gives the members that number a line of a table what the table says; huma reads the tags alone.
-func numbersOfTables(s *huma.Schema, t reflect.Type) {
-	if t == nil || t.Kind() != reflect.Struct {
-		return
-	}
-	for _, m := range schemas.Members(t) {
-		p := s.Properties[m.Name]
-		if p == nil || !m.FromTable() {
-			continue
-		}
-		p.Description = m.Doc
-		if m.Max == nil {
-			continue
-		}
-		one := p
-		if p.Items != nil {
-			one, p.MinItems, p.MaxItems = p.Items, &m.ItemsMin, &m.ItemsMax
-		}
-		lo, hi := float64(*m.Min), float64(*m.Max)
-		one.Minimum, one.Maximum = &lo, &hi
-	}
-}
-
-// int32ToInt64 replaces the format int32, which huma gives uint32 and which cannot hold it.
-func int32ToInt64(s *huma.Schema) {
-	if s.Format == "int32" {
-		s.Format = "int64"
-	}
-	if s.Items != nil {
-		int32ToInt64(s.Items)
-	}
-	for _, p := range s.Properties {
-		int32ToInt64(p)
 	}
 }
 

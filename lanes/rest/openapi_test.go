@@ -43,7 +43,7 @@ func document(t *testing.T, l *Lane) ([]byte, *openapi3.T) {
 func TestDocumentGolden(t *testing.T) {
 	t.Parallel()
 	h := lanetest.New(t)
-	raw, _ := document(t, Mount(h.Routes, h.Gate, "test"))
+	raw, _ := document(t, Mount(h.Routes, h.Gate, "0.0.0"))
 	path := filepath.Join("testdata", "openapi.json")
 	if *update {
 		if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
@@ -53,6 +53,29 @@ func TestDocumentGolden(t *testing.T) {
 	want, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(bytes.TrimSpace(want), raw) {
 		t.Errorf("the document differs from %s (%v); -update rewrites it", path, err)
+	}
+}
+
+// TestDocumentIsForGenerators checks that a generator has a name for every type, the values of every string
+// with a fixed set of them, and a semantic version.
+func TestDocumentIsForGenerators(t *testing.T) {
+	t.Parallel()
+	h := lanetest.New(t)
+	raw, doc := document(t, Mount(h.Routes, h.Gate, "dev"))
+	lanetest.CheckSchemas(t, raw, false)
+	if !lanetest.IsSemantic(doc.Info.Version) {
+		t.Errorf("the version %q is not semantic", doc.Info.Version)
+	}
+	batch := doc.Paths.Find("/v1/portfolio/orders/batch")
+	placed := batch.Post.Responses.Status(200).Value.Content["application/json"].Schema.Value
+	canceled := batch.Delete.Responses.Status(200).Value.Content["application/json"].Schema.Value
+	for want, got := range map[string]string{
+		"PlaceResult": placed.Items.Ref, "CancelResult": canceled.Properties["results"].Value.Items.Ref,
+		"ReplaceOrder": doc.Paths.Find("/v1/portfolio/orders/{order_id}/replace").Post.RequestBody.Value.Content["application/json"].Schema.Ref,
+	} {
+		if got != "#/components/schemas/"+want {
+			t.Errorf("%q, want the component %s", got, want)
+		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"duplex"
+	"duplex/lanes/schemadoc"
 	"duplex/schemas"
 )
 
@@ -16,7 +18,7 @@ const description = `Event stream of a binary (yes/no) prediction-market exchang
 
 All channels share the address /v1/ws. A client sends commands ({id, cmd, params}). Each command costs one read token and is answered with the same id. Subscriptions deliver {type, sid, seq, prev_seq, msg}. seq is the sequence number of the command that caused the message; REST's as_of_seq uses the same numbers. prev_seq is the seq of the previous message on this sid; for books, of the previous message on this sid and market. If prev_seq is not the last seq you saw, you missed a message: send get_snapshot, or resume.
 
-Prices are integer ticks in pips, 1–9999 ($1 = 10000 pips). Quantities are whole contracts. Money, ids, seqs and timestamps are decimal strings; timestamps are ns since the Unix epoch. An unknown member in a command is an error. Messages of the venue may gain members: ignore those you do not know.
+Prices are integer ticks in pips, 1–9999 ($1 = 10000 pips). Quantities are whole contracts. Money, ids, seqs and timestamps are decimal strings; timestamps are ns since the Unix epoch. An unknown member in a command is an error. Messages of the venue may gain members, and their enums values: ignore members you do not know, and expect values that an enum does not list yet.
 
 Limits: 20 connections per key, 64 subscriptions per connection, 64 KiB per message to the venue. The venue pings every 30 s and closes a connection that missed two pongs. A client may send 10 pings a second in bursts of 20, and the same number of pongs that answer no ping.`
 
@@ -36,10 +38,10 @@ func AsyncAPI(version, api string) []byte {
 	d := newSchemaBuilder()
 	doc := asyncDocument{
 		AsyncAPI: "3.0.0", ID: "urn:duplex:events", ContentType: "application/json",
-		Info:    asyncInfo{Title: "Duplex events", Version: version, Description: description + "\n\n" + closeCodesText(), Tags: []asyncTag{{"events", "Events in real time"}}},
+		Info:    asyncInfo{Title: "Duplex events", Version: duplex.SemanticVersion(version), Description: description + "\n\n" + closeCodesText(), Tags: []asyncTag{{"events", "Events in real time"}}},
 		Servers: map[string]asyncServer{"venue": serverDoc(at)}, Channels: channelsOf(), Operations: operationDocs(),
 		Components: asyncComponents{
-			Messages: messageDocs(d), SecuritySchemes: security(), ChannelBindings: map[string]asyncBindings{"handshake": handshakeBindings()},
+			Messages: messageDocs(d), SecuritySchemes: security(), ChannelBindings: map[string]asyncBindings{"handshake": handshakeBindings(d)},
 			CorrelationIDs: map[string]asyncCorrelation{"command": {"The id that the client gave the command", "$message.payload#/id"}},
 		},
 	}
@@ -136,7 +138,7 @@ func messageDocs(d schemaBuilder) map[string]asyncMessage {
 	command := refTo("components/correlationIds/command")
 	out := map[string]asyncMessage{}
 	add := func(m *messageDoc, payload *huma.Schema, correlated *asyncRef) {
-		out[m.name] = asyncMessage{m.name, m.title, m.doc, "application/json", correlated, payload, examples[m.name]}
+		out[m.name] = asyncMessage{m.name, m.title, m.doc, "application/json", correlated, d.payload(m, payload), examples[m.name]}
 	}
 	for i := range commands {
 		add(&commands[i].messageDoc, d.command(&commands[i].messageDoc), &command)
@@ -202,14 +204,14 @@ func security() map[string]asyncScheme {
 
 // handshakeBindings describes the headers of the upgrade request: the three signature
 // headers or the subprotocols (docs/rules/events.md#handshake).
-func handshakeBindings() (out asyncBindings) {
+func handshakeBindings(d schemaBuilder) (out asyncBindings) {
 	text := func(pattern, doc string) *huma.Schema {
 		return &huma.Schema{Type: huma.TypeString, Pattern: pattern, Description: doc}
 	}
 	three := []string{schemas.HeaderKey, schemas.HeaderTimestamp, schemas.HeaderSignature}
 	out.WS.Method, out.WS.Version = "GET", "0.1.0"
-	out.WS.Headers = &huma.Schema{
-		Type: huma.TypeObject,
+	d.named["HandshakeHeaders"] = &huma.Schema{
+		Type: huma.TypeObject, Title: "HandshakeHeaders",
 		Properties: map[string]*huma.Schema{
 			three[0]:                 text("", "The public part of the key. It identifies the key and is not secret."),
 			three[1]:                 text("^[0-9]{13}$", "Unix milliseconds"),
@@ -219,5 +221,6 @@ func handshakeBindings() (out asyncBindings) {
 		},
 		AnyOf: []*huma.Schema{{Required: three}, {Required: []string{"Sec-WebSocket-Protocol"}}},
 	}
+	out.WS.Headers = &huma.Schema{Ref: schemadoc.Prefix + "HandshakeHeaders"}
 	return out
 }

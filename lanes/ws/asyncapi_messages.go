@@ -2,9 +2,11 @@ package ws
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"duplex/lanes/schemadoc"
 	"duplex/schemas"
 )
 
@@ -78,11 +80,14 @@ var channelDocs = []struct {
 
 // schemaBuilder builds the JSON schemas of messages. Messages to the venue allow no unknown
 // members; messages of the venue do, and a client ignores them.
-type schemaBuilder struct{ in, out huma.Registry }
+type schemaBuilder struct {
+	in, out huma.Registry
+	named   map[string]*huma.Schema // of whole messages and of the handshake
+}
 
 func newSchemaBuilder() schemaBuilder {
-	made := func() huma.Registry { return huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer) }
-	return schemaBuilder{made(), made()}
+	made := func() huma.Registry { return huma.NewMapRegistry(schemadoc.Prefix, huma.DefaultSchemaNamer) }
+	return schemaBuilder{made(), made(), map[string]*huma.Schema{}}
 }
 
 // command returns the schema of a command, {id, cmd, params} (schemas.WSCommand). params is
@@ -131,45 +136,70 @@ func (d schemaBuilder) envelope(envelope reflect.Type, m *messageDoc) *huma.Sche
 	return s
 }
 
-// normalizeSchema corrects what huma derives from Go types: a uint32 does not fit int32, and
-// a list is never null on this wire.
-func normalizeSchema(s *huma.Schema) {
-	if s.Format == "int32" {
-		s.Format = "int64"
-	}
-	if s.Type == huma.TypeArray {
-		s.Nullable = false
-	}
-	if s.Items != nil {
-		normalizeSchema(s.Items)
-	}
-	for _, p := range s.Properties {
-		normalizeSchema(p)
-	}
-}
-
 // constSchema returns the schema of a string that is always word.
 func constSchema(word string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Extensions: map[string]any{"const": word}}
 }
 
+// payload names the schema of a message and returns a reference to it.
+func (d schemaBuilder) payload(m *messageDoc, s *huma.Schema) *huma.Schema {
+	name := pascal(m.name) + "Message"
+	s.Title = name
+	d.named[name] = s
+	return &huma.Schema{Ref: schemadoc.Prefix + name}
+}
+
 // components returns the schemas that messages refer to. It panics if a type is both sent
 // and received, since the two differ in whether they allow unknown members.
 func (d schemaBuilder) components() map[string]*huma.Schema {
-	out := d.in.Map()
-	for name, s := range d.out.Map() {
-		if out[name] != nil {
-			panic("ws: " + name + " is both sent and received")
-		}
-		s.AdditionalProperties = nil
-		normalizeSchema(s)
-		out[name] = s
-	}
+	schemadoc.CompleteAll(d.in)
+	schemadoc.CompleteAll(d.out)
 	codes, names := []any{}, []any{}
 	for _, f := range schemas.WSErrorTable {
 		codes, names = append(codes, f.Code), append(names, f.Name)
 	}
-	failed := out["WSError"].Properties
+	failed := d.out.Map()["WSError"].Properties
 	failed["code"].Enum, failed["name"].Enum = codes, names
+	for _, s := range d.out.Map() {
+		s.AdditionalProperties = nil
+	}
+	out := d.named
+	for _, all := range []map[string]*huma.Schema{d.in.Map(), d.out.Map()} {
+		for name, s := range all {
+			if out[name] != nil {
+				panic("ws: there are two schemas " + name)
+			}
+			titleEnums(name, s)
+			out[name] = s
+		}
+	}
 	return out
+}
+
+// titleEnums titles the values of a component's members by component and member. Generators name the type of
+// an enum by its title, and number those without one.
+func titleEnums(component string, s *huma.Schema) {
+	for name, p := range s.Properties {
+		if p.Items != nil {
+			p = p.Items
+		}
+		if len(p.Enum) > 0 {
+			p.Title = component + pascal(name)
+		}
+		if p.Ref != "" {
+			p.Description = "" // JSON Schema ignores what is beside a reference; the component has a description
+		}
+	}
+	if len(s.Enum) > 0 {
+		s.Title = component
+	}
+}
+
+// pascal returns a name in snake case as PascalCase.
+func pascal(name string) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(name, "_") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"duplex/core"
+	"duplex/lanes/lanetest"
 	"duplex/schemas"
 )
 
@@ -197,7 +198,7 @@ func checkRoundTrip(t *testing.T, name, raw string, into any) {
 }
 
 func TestAsyncAPIIsTheGolden(t *testing.T) {
-	raw := append(AsyncAPI("test", "http://127.0.0.1:8080"), '\n')
+	raw := append(AsyncAPI("0.0.0", "http://127.0.0.1:8080"), '\n')
 	path := filepath.Join("testdata", "asyncapi.json")
 	if *update {
 		if err := os.WriteFile(path, raw, 0o644); err != nil {
@@ -206,6 +207,32 @@ func TestAsyncAPIIsTheGolden(t *testing.T) {
 	}
 	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(want, raw) {
 		t.Errorf("the document differs from %s (%v); -update rewrites it", path, err)
+	}
+}
+
+// TestAsyncAPIIsForGenerators checks that a generator has a name for every type, the values of every string
+// with a fixed set of them, and a semantic version.
+func TestAsyncAPIIsForGenerators(t *testing.T) {
+	raw := AsyncAPI("dev", "http://127.0.0.1:8080")
+	lanetest.CheckSchemas(t, raw, true)
+	var doc struct {
+		Info       struct{ Version string }
+		Components struct {
+			Messages map[string]struct{ Payload map[string]string }
+			Schemas  map[string]struct{ Title string }
+		}
+	}
+	if err := json.Unmarshal(raw, &doc, json.MatchCaseInsensitiveNames(true)); err != nil {
+		t.Fatal(err)
+	}
+	if !lanetest.IsSemantic(doc.Info.Version) {
+		t.Errorf("the version %q is not semantic", doc.Info.Version)
+	}
+	for name, m := range doc.Components.Messages {
+		payload, _ := strings.CutPrefix(m.Payload["$ref"], "#/components/schemas/")
+		if len(m.Payload) != 1 || payload == "" || doc.Components.Schemas[payload].Title != payload {
+			t.Errorf("%s: the payload %v is not a component with its name as the title", name, m.Payload)
+		}
 	}
 }
 

@@ -112,10 +112,10 @@ func (s *testLane) written(c *conn) (out []message) {
 	return out
 }
 
-// TestStaleBooksInTurn checks that a reader so slow that its queue is conflated before each write
+// TestStaleBooksRotate checks that a reader so slow that its queue is conflated before each write
 // receives a snapshot of each book in turn. If a snapshot could be dropped again, or the first book
 // were always the first, it would never receive some of them.
-func TestStaleBooksInTurn(t *testing.T) {
+func TestStaleBooksRotate(t *testing.T) {
 	tooOld := defaultLimits
 	tooOld.conflateAge = -1 // any message has waited too long
 	for cause, lim := range map[string]limits{"bytes": lowLimits, "age": tooOld} {

@@ -37,7 +37,7 @@ class AccountRound(TypedDict):
     sold_no: "int"
     sold_yes: "int"
     status: "Literal['trading', 'frozen', 'proposed', 'settled', 'void']"
-    winner: "str | None"  # yes or no; null when void or not final
+    winner: "Literal['yes', 'no'] | None"  # yes or no; null when void or not final
 
 
 class AccountRoundList(TypedDict):
@@ -73,6 +73,10 @@ class CancelOrders(TypedDict):
     order_ids: "list[str]"
 
 
+class CancelResults(TypedDict):
+    results: "list[CancelResult]"
+
+
 class Canceled(TypedDict):
     canceled_qty: "int"
     seq: "str"
@@ -83,6 +87,11 @@ class Deadman(TypedDict):
     armed: "bool"
     deadline_ts: "str"  # ns
     timeout_ms: "int"
+
+
+class DecreaseOrder(TypedDict):
+    reduce_by: NotRequired["int"]  # Contracts to take off; give this or reduce_to
+    reduce_to: NotRequired["int"]  # Contracts to remain; 0 cancels. Safe to repeat
 
 
 class Decreased(TypedDict):
@@ -116,8 +125,8 @@ class Disarmed(TypedDict):
 
 
 class Error(TypedDict):
-    code: "str"
-    details: "dict[str, str] | None"  # retry_after_ms for rate_limited and history_behind, the bound for mandate_violation, else null
+    code: "ErrorCode"
+    details: "Details"  # retry_after_ms for rate_limited and history_behind, the bound for mandate_violation, else null
     field: NotRequired["str"]  # What is wrong in a malformed request, such as orders[2].qty or a parameter by its name
     hint: NotRequired["str"]  # For people: what is legal there
     message: "str"  # The code; 'rate limited' for rate_limited
@@ -150,7 +159,7 @@ class Evidence(TypedDict):
     twap: "str"  # At 1e8; 0 until frozen
     twap_window_secs: "int"
     weighted_sum: "str"  # Sum of price x counted_secs over all ticks; twap is its floored quotient by covered_secs
-    winner: "str | None"  # yes if and only if settle_price > strike
+    winner: "Literal['yes', 'no'] | None"  # yes if and only if settle_price > strike
 
 
 class EvidenceTick(TypedDict):
@@ -200,7 +209,7 @@ class FinalRound(TypedDict):
     round_number: "str"
     settle_price: "str"  # At 1e8
     strike: "str"  # At 1e8
-    winner: "str | None"  # Null when void
+    winner: "Literal['yes', 'no'] | None"  # Null when void
 
 
 class Forecast(TypedDict):
@@ -214,7 +223,7 @@ class Forecast(TypedDict):
     round_number: "str"
     seq: "str"
     ts: "str"  # ns
-    winner: "str | None"  # yes or no; null before settled, or when void
+    winner: "Literal['yes', 'no'] | None"  # yes or no; null before settled, or when void
 
 
 class ForecastList(TypedDict):
@@ -365,7 +374,7 @@ class Order(TypedDict):
     order_id: "str | None"  # Null for a rejected order
     outcome: "Literal['yes', 'no']"
     qty: "int"
-    reason: "str"  # Why it was canceled or rejected; empty otherwise
+    reason: "OrderReason"  # Why it was canceled or rejected; empty otherwise
     remaining_qty: "int"
     side: "Literal['buy', 'sell']"
     status: "Literal['resting', 'partially_filled', 'executed', 'canceled', 'expired', 'rejected']"
@@ -398,7 +407,7 @@ class OrderRead(TypedDict):
     outcome: "Literal['yes', 'no']"
     qty: "int"
     queue_ahead: NotRequired["int"]  # Contracts ahead of it at its price; present while it rests
-    reason: "str"  # Why it was canceled or rejected; empty otherwise
+    reason: "OrderReason"  # Why it was canceled or rejected; empty otherwise
     remaining_qty: "int"
     side: "Literal['buy', 'sell']"
     status: "Literal['resting', 'partially_filled', 'executed', 'canceled', 'expired', 'rejected']"
@@ -425,7 +434,7 @@ class Outcome(TypedDict):
     fills: "list[OutcomeFill]"
     order_id: "str"
     queue_ahead: NotRequired["int"]  # Contracts ahead at its price; present when it rests
-    reason: NotRequired["str"]  # Present when canceled
+    reason: NotRequired["CancelReason"]  # Present when canceled
     resting_qty: "int"
     seq: "str"
     status: "Literal['resting', 'partially_filled', 'executed', 'canceled']"
@@ -522,7 +531,7 @@ class Preview(TypedDict):
     fee_usd: "str"  # Dollars
     fills: "list[OutcomeFill]"
     queue_ahead: NotRequired["int"]  # Contracts ahead at its price; present when it would rest
-    reason: NotRequired["str"]  # Present when canceled
+    reason: NotRequired["CancelReason"]  # Present when canceled
     reserved: "str"  # Pips
     reserved_usd: "str"  # Dollars
     status: "Literal['resting', 'partially_filled', 'executed', 'canceled']"
@@ -561,6 +570,22 @@ class Redeemed(TypedDict):
     seq: "str"
 
 
+class ReplaceOrder(TypedDict):
+    cancel_on_pause: NotRequired["bool"]  # Cancel at a freeze or pause
+    client_order_id: "str"  # Of the new order; never used before
+    expiry_ts: NotRequired["str"]  # gtt: Unix ns
+    group_id: NotRequired["int"]  # Group for cancel-all
+    keep_total: NotRequired["bool"]  # qty counts what has filled
+    max_cost: NotRequired["str"]  # Buy: most pips to spend with fees
+    post_only: NotRequired["bool"]  # Cancel rather than take
+    qty: NotRequired["int"]  # Contracts; default: what remains
+    reduce_only: NotRequired["bool"]  # Only close what is held
+    stp_maker: NotRequired["bool"]  # At a self-trade cancel the resting one
+    tick: NotRequired["int"]  # Pips
+    tif: NotRequired["Literal['gtc', 'gtt', 'ioc', 'fok']"]
+    type: NotRequired["Literal['limit']"]  # Default limit
+
+
 class Replaced(TypedDict):
     canceled_qty: "int"  # Contracts that were left
     order_id: "str"
@@ -574,7 +599,7 @@ class Replacement(TypedDict):
     fills: "list[OutcomeFill]"
     order_id: "str"
     queue_ahead: NotRequired["int"]  # Contracts ahead at its price; present when it rests
-    reason: NotRequired["str"]  # Present when canceled
+    reason: NotRequired["CancelReason"]  # Present when canceled
     replaced: "Replaced"
     resting_qty: "int"
     seq: "str"
@@ -618,7 +643,7 @@ class Round(TypedDict):
     status: "Literal['trading', 'frozen', 'proposed', 'settled', 'void']"
     strike: "str"  # Open price at 1e8
     twap_window_secs: "int"
-    winner: "str | None"  # yes or no; null until proposed, and when void
+    winner: "Literal['yes', 'no'] | None"  # yes or no; null until proposed, and when void
     yes_payout: "int"  # Cents per $1 to YES once decided, 0 or 100
 
 
@@ -654,7 +679,7 @@ class RoundRead(TypedDict):
     status: "Literal['trading', 'frozen', 'proposed', 'settled', 'void']"
     strike: "str"  # Open price at 1e8
     twap_window_secs: "int"
-    winner: "str | None"  # yes or no; null until proposed, and when void
+    winner: "Literal['yes', 'no'] | None"  # yes or no; null until proposed, and when void
     yes_payout: "int"  # Cents per $1 to YES once decided, 0 or 100
 
 
@@ -709,7 +734,7 @@ class Settlement(TypedDict):
     settle_price: "str"  # At 1e8
     strike: "str"  # At 1e8
     ts: "str"  # ns
-    winner: "str | None"  # yes or no; null when void
+    winner: "Literal['yes', 'no'] | None"  # yes or no; null when void
     yes_qty: "int"
 
 
@@ -808,3 +833,16 @@ class WithdrawalRead(TypedDict):
     status: "Literal['pending', 'completed', 'rejected']"
     ts: "str"  # ns
     withdrawal_id: "str"
+
+
+CancelReason = Literal["post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced"]
+
+CancelResult = Canceled | ErrorBody
+
+Details = dict[str, str] | None
+
+ErrorCode = Literal["unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "unauthorized", "missing_scope", "self_approval", "forbidden_origin", "not_found", "method_not_allowed", "body_too_large", "unsupported_media_type", "unexpected_body", "malformed_json", "unknown_field", "invalid_timeout", "schema_violation", "bad_cursor", "bad_client_withdrawal_id", "bad_amount", "bad_destination", "round_not_found", "unknown_agent", "unknown_withdrawal", "unknown_user", "unknown_approval", "unknown_key", "duplicate_client_withdrawal_id", "duplicate_agent_name", "duplicate_client_transfer_id", "stale_mandate", "agent_limit", "too_many_keys", "bad_mandate", "duplicate_deposit_id", "duplicate_operator_name", "invalid_transition", "rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "sequencing_timeout", "internal", "funding_unavailable", "withdrawal_refused"]
+
+OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation"]
+
+PlaceResult = Outcome | ErrorBody
