@@ -27,7 +27,9 @@ type SubmittedForecast struct {
 
 // ListForecasts is the query of `GET /v1/forecasts`.
 type ListForecasts struct {
-	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
+	MarketID    *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
+	RoundNumber *U64 `json:"round_number,omitempty" in:"query" pattern:"^[0-9]+$"`
+	TimeRange
 	Page
 	MinSeqQuery
 }

@@ -16,20 +16,11 @@ func (s Steps) Secs() int64 {
 // GetPriceHistory is the query of `GET /v1/oracle/history`; no feed means 0. The history is that
 // of the steps that begin at or after from_ts, rounded down to a step, and before to_ts.
 type GetPriceHistory struct {
-	Feed   Int  `json:"feed,omitzero" in:"query" table:"feed" doc:"{names}; default 0"`
-	FromTs U64  `json:"from_ts,omitzero" in:"query" pattern:"^[0-9]+$" doc:"ns"`
-	ToTs   *U64 `json:"to_ts,omitempty" in:"query" pattern:"^[0-9]+$" doc:"ns, exclusive"`
+	Feed Int `json:"feed,omitzero" in:"query" table:"feed" doc:"{names}; default 0"`
+	TimeRange
 	Steps
 	Page
 	MinSeqQuery
-}
-
-// Check rejects a from_ts after to_ts.
-func (q *GetPriceHistory) Check() *Fault {
-	if q.ToTs != nil && q.FromTs > *q.ToTs {
-		return schemaViolation("from_ts", "at most to_ts")
-	}
-	return nil
 }
 
 // PriceHistory is a page of the index of a feed, newest first

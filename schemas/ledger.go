@@ -2,8 +2,11 @@ package schemas
 
 // ListLedger is the query of `GET /v1/portfolio/ledger`.
 type ListLedger struct {
-	Kind     string `json:"kind,omitempty" in:"query" list:"fill,fee,rebate,referral,settlement,void,redeem,deposit,withdrawal,withdrawal_returned,transfer" doc:"Comma-separated, such as fill,fee"`
-	MarketID *Int   `json:"market_id,omitempty" in:"query" minimum:"1" maximum:"4294967295"`
+	Kind        string `json:"kind,omitempty" in:"query" list:"fill,fee,rebate,referral,settlement,void,redeem,deposit,withdrawal,withdrawal_returned,transfer" doc:"Comma-separated, such as fill,fee"`
+	MarketID    *Int   `json:"market_id,omitempty" in:"query" minimum:"1" maximum:"4294967295"`
+	RoundNumber *U64   `json:"round_number,omitempty" in:"query" pattern:"^[0-9]+$"`
+	OrderID     *U64   `json:"order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
+	TimeRange
 	Page
 	MinSeqQuery
 }
@@ -35,6 +38,7 @@ type LedgerList struct {
 
 // ListDeposits is the query of `GET /v1/deposits`.
 type ListDeposits struct {
+	TimeRange
 	Page
 	MinSeqQuery
 }
@@ -55,7 +59,8 @@ type DepositList struct {
 
 // ListPortfolioRounds is the query of `GET /v1/portfolio/rounds`.
 type ListPortfolioRounds struct {
-	Category *Int `json:"category,omitempty" in:"query" table:"category" doc:"Omit for all"`
+	Category    *Int `json:"category,omitempty" in:"query" table:"category" doc:"Omit for all"`
+	RoundNumber *U64 `json:"round_number,omitempty" in:"query" pattern:"^[0-9]+$"`
 	Page
 	MinSeqQuery
 }

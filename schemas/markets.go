@@ -25,6 +25,7 @@ type GetOrderbook struct {
 // ListTrades is `GET /v1/markets/{market_id}/trades`.
 type ListTrades struct {
 	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_market"`
+	TimeRange
 	Page
 	MinSeqQuery
 }

@@ -265,6 +265,9 @@ type ListOrders struct {
 	OrderID       *U64   `json:"order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
 	ClientOrderID *U64   `json:"client_order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
 	MarketID      *Int   `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
+	Side          string `json:"side,omitzero" in:"query" enum:"buy,sell"`
+	GroupID       Int    `json:"group_id,omitzero" in:"query" minimum:"0" maximum:"4294967295" doc:"0: all"`
+	TimeRange
 	Page
 	MinSeqQuery
 }

@@ -60,3 +60,18 @@ type PageEnd struct {
 	Cursor string `json:"cursor" doc:"For the next page; empty at the end"`
 	AsOf
 }
+
+// TimeRange selects the rows of a list with a ts of at least FromTs and below ToTs: orders by their
+// created_ts, withdrawals by the ts of their last change.
+type TimeRange struct {
+	FromTs U64  `json:"from_ts,omitzero" in:"query" pattern:"^[0-9]+$" doc:"ns"`
+	ToTs   *U64 `json:"to_ts,omitempty" in:"query" pattern:"^[0-9]+$" doc:"ns, exclusive"`
+}
+
+// Check rejects a from_ts after to_ts.
+func (r *TimeRange) Check() *Fault {
+	if r.ToTs != nil && r.FromTs > *r.ToTs {
+		return schemaViolation("from_ts", "at most to_ts")
+	}
+	return nil
+}

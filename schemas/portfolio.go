@@ -2,8 +2,11 @@ package schemas
 
 // ListFills is the query of `GET /v1/portfolio/fills`.
 type ListFills struct {
-	OrderID  *U64 `json:"order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
-	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
+	OrderID     *U64   `json:"order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
+	MarketID    *Int   `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
+	RoundNumber *U64   `json:"round_number,omitempty" in:"query" pattern:"^[0-9]+$"`
+	Side        string `json:"side,omitzero" in:"query" enum:"buy,sell"`
+	TimeRange
 	Page
 	MinSeqQuery
 }
@@ -64,6 +67,8 @@ type PositionList struct {
 
 // ListSettlements is the query of `GET /v1/portfolio/settlements`.
 type ListSettlements struct {
+	RoundNumber *U64 `json:"round_number,omitempty" in:"query" pattern:"^[0-9]+$"`
+	TimeRange
 	Page
 	MinSeqQuery
 }

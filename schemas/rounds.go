@@ -2,8 +2,9 @@ package schemas
 
 // ListRounds is the query of `GET /v1/rounds`. Category 0 means unclassified, not all.
 type ListRounds struct {
-	Category *Int `json:"category,omitempty" in:"query" minimum:"0" maximum:"65535" doc:"Omit for all"`
-	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295" doc:"Past lives of one slot"`
+	Category    *Int `json:"category,omitempty" in:"query" minimum:"0" maximum:"65535" doc:"Omit for all"`
+	MarketID    *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295" doc:"Past lives of one slot"`
+	RoundNumber *U64 `json:"round_number,omitempty" in:"query" pattern:"^[0-9]+$"`
 	Page
 	MinSeqQuery
 }

@@ -10,6 +10,7 @@ type RequestWithdrawal struct {
 
 // ListWithdrawals is the query of `GET /v1/withdrawals`.
 type ListWithdrawals struct {
+	TimeRange
 	Page
 	MinSeqQuery
 }

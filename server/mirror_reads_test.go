@@ -134,6 +134,7 @@ func TestListsBeyondMemory(t *testing.T) {
 					out[name] = readAll(t, v, account, list, size)
 				}
 			}
+			checkFilters(t, v, account)
 		}
 		return out
 	}
@@ -152,6 +153,83 @@ func TestListsBeyondMemory(t *testing.T) {
 	}
 	if longest < 40 {
 		t.Errorf("the longest list has only %d rows", longest)
+	}
+}
+
+// filterable are the lists that filters of time select from, with the filters of each that name a value
+// of a row.
+var filterable = map[string][]string{
+	"/v1/portfolio/orders":      {"side", "group_id", "market_id", "status"},
+	"/v1/portfolio/fills":       {"side", "round_number", "order_id"},
+	"/v1/portfolio/ledger":      {"round_number", "order_id", "kind"},
+	"/v1/portfolio/settlements": {"round_number"},
+	"/v1/forecasts":             {"round_number", "market_id"},
+	"/v1/markets/2/trades":      {},
+	"/v1/deposits":              {},
+	"/v1/withdrawals":           {},
+}
+
+// checkFilters compares each list under each of its filters, in pages of two sizes, with the rows of the
+// whole list that the filter admits. The times of the filters are those of rows, and their neighbours.
+func checkFilters(t *testing.T, v *servertest.Venue, account string) {
+	t.Helper()
+	check := func(list, query string, whole []string, keep func(row string) bool) {
+		t.Helper()
+		want := slices.DeleteFunc(slices.Clone(whole), func(row string) bool { return !keep(row) })
+		for _, size := range []int{2, 1000} {
+			if got := readAll(t, v, account, list+"?"+query, size); !slices.Equal(got, want) {
+				t.Errorf("%s: %s?%s by %d:\n%s\nwant\n%s", account, list, query, size, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+	number := func(row, name string) uint64 {
+		n, err := strconv.ParseUint(member(row, name), 10, 64)
+		if err != nil {
+			t.Fatalf("%s of %s: %v", name, row, err)
+		}
+		return n
+	}
+	for list, names := range filterable {
+		whole := readAll(t, v, account, list, 1000)
+		if len(whole) == 0 {
+			if account == "alice" {
+				t.Errorf("%s has no row", list)
+			}
+			continue
+		}
+		stamp := "ts"
+		if list == "/v1/portfolio/orders" {
+			stamp = "created_ts"
+		}
+		within := func(row string, from, to uint64) bool {
+			ts := number(row, stamp)
+			return ts >= from && ts < to
+		}
+		first, middle, last := number(whole[len(whole)-1], stamp), number(whole[len(whole)/2], stamp), number(whole[0], stamp)
+		for _, span := range [][2]uint64{
+			{first, last}, {first + 1, last + 1}, {middle, middle}, {middle, middle + 1}, {middle + 1, last}, {first, middle}, {last, last + 1}, {last + 1, 1<<64 - 1}, {1, first}, {0, 0},
+		} {
+			check(list, fmt.Sprintf("from_ts=%d&to_ts=%d", span[0], span[1]), whole, func(row string) bool { return within(row, span[0], span[1]) })
+		}
+		check(list, fmt.Sprint("from_ts=", middle), whole, func(row string) bool { return within(row, middle, 1<<64-1) })
+		check(list, fmt.Sprint("to_ts=", middle), whole, func(row string) bool { return within(row, 0, middle) })
+		for _, name := range names {
+			values := map[string]bool{"": true}
+			for i, row := range whole {
+				if value := member(row, name); !values[value] && (i%5 == 0 || len(values) < 4) {
+					values[value] = true
+					is := func(row string) bool { return member(row, name) == value || name == "group_id" && value == "0" }
+					check(list, name+"="+value, whole, is)
+					check(list, fmt.Sprintf("%s=%s&from_ts=%d&to_ts=%d", name, value, first+1, last), whole, func(row string) bool { return is(row) && within(row, first+1, last) })
+				}
+			}
+		}
+	}
+	for _, list := range []string{"/v1/rounds", "/v1/portfolio/rounds"} {
+		whole := readAll(t, v, account, list, 1000)
+		for _, n := range []string{"0", member(whole[0], "round_number"), member(whole[len(whole)-1], "round_number"), "18446744073709551615"} {
+			check(list, "round_number="+n, whole, func(row string) bool { return member(row, "round_number") == n })
+		}
 	}
 }
 
@@ -509,6 +587,15 @@ func trade(t *testing.T, v *servertest.Venue) {
 			t.Fatal(err)
 		}
 	}
+	sell := func(c *client.Client, market, tick, group int) {
+		t.Helper()
+		id++
+		_, err := c.PlaceOrder(t.Context(), schemas.PlaceOrder{ClientOrderID: schemas.U64(id), MarketID: schemas.Int(market), Side: "sell", Outcome: "yes", Type: "limit", Tick: schemas.Ptr(schemas.Int(tick)), Qty: 1, TIF: "gtc", GroupID: schemas.Int(group)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	withdrawals := 0
 	for i := range 4 {
 		v.Submit(&core.Deposit{User: core.UserID(1 + i%2), DepositID: fmt.Sprint("more", i), Amount: core.Pips(1000 + i), Audit: core.Audit{Who: "operator"}})
 	}
@@ -542,6 +629,10 @@ func trade(t *testing.T, v *servertest.Venue) {
 			place(alice, 2, "yes", 6000, 2)
 			place(alice, 2, "yes", 7777, 1) // off the grid
 		}
+		withdrawals++
+		v.Submit(&core.RequestWithdrawal{User: 1, ClientID: fmt.Sprint("w", withdrawals), Amount: 100, Destination: "bank"})
+		place(bob, 2, "yes", 3000, 1)
+		sell(alice, 2, 3000, 7)
 		if _, err := alice.CancelAll(t.Context(), schemas.CancelAll{}); err != nil {
 			t.Fatal(err)
 		}
@@ -599,10 +690,10 @@ func readAll(t *testing.T, v *servertest.Venue, account, list string, size int) 
 			t.Fatalf("a page of %s: %d %s %v, want 200", list, status, body, err)
 		}
 		page := rowsOf(t, body)
-		if rows = append(rows, page...); len(page) > size || len(page) == 0 && len(rows) > 0 {
+		cursor := member(string(body), "cursor")
+		if rows = append(rows, page...); len(page) > size || len(page) == 0 && cursor != "" {
 			t.Fatalf("%s: a page of %d rows", path, len(page))
 		}
-		cursor := member(string(body), "cursor")
 		if cursor == "" {
 			return rows
 		}
@@ -619,7 +710,7 @@ func rowsOf(t *testing.T, body []byte) (rows []string) {
 	}
 	for name, value := range page {
 		switch name {
-		case "rows", "ticks", "orders", "fills", "settlements", "ledger", "rounds", "deposits", "trades", "forecasts":
+		case "rows", "ticks", "orders", "fills", "settlements", "ledger", "rounds", "deposits", "withdrawals", "trades", "forecasts":
 			var list []json.RawMessage
 			if err := json.Unmarshal(value, &list); err != nil {
 				t.Fatal(err)

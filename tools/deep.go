@@ -25,11 +25,11 @@ type History interface {
 	Fills(ctx context.Context, u core.UserID, from uint64, limit int, f history.FillFilter) ([]history.Numbered[view.Fill], error)
 	Orders(ctx context.Context, u core.UserID, from uint64, limit int, f history.OrderFilter) ([]view.Order, error)
 	Order(ctx context.Context, u core.UserID, id core.OrderID) (*view.Order, error)
-	Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]history.Numbered[view.Trade], error)
-	Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]history.Numbered[view.Settlement], error)
+	Trades(ctx context.Context, market core.MarketID, from uint64, limit int, f history.TradeFilter) ([]history.Numbered[view.Trade], error)
+	Settlements(ctx context.Context, u core.UserID, from uint64, limit int, f history.SettlementFilter) ([]history.Numbered[view.Settlement], error)
 	Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f history.LedgerFilter) ([]view.LedgerRow, error)
 	Forecasts(ctx context.Context, u core.UserID, from uint64, limit int, asOf uint64, f history.ForecastFilter) ([]view.Forecast, error)
-	AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, category *uint16) ([]view.AccountRound, error)
+	AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, f history.AccountRoundFilter) ([]view.AccountRound, error)
 	PriceTicks(ctx context.Context, f core.Feed, first, before int64, limit int) ([]view.PriceTick, error)
 	RoundSeconds(ctx context.Context, number uint64, first, before int64, limit int) ([]view.RoundSecond, error)
 	Rounds(ctx context.Context, from uint64, limit int, f history.RoundFilter) ([]view.Round, error)
@@ -45,7 +45,9 @@ type deepList[R, W any] struct {
 	// rows memory has released.
 	memory func(m *venue.Venue, w *view.View) (walk func(from uint64) iter.Seq2[uint64, R], released view.Released, err error)
 	keep   func(R) bool
-	show   func(R) W
+	// ended reports whether neither a row nor any below can belong to the list; nil: never.
+	ended func(R) bool
+	show  func(R) W
 	// mirror returns up to limit rows of the mirror that keep accepts, below a position, newest
 	// first, with a history.Cut if it did not look at the rows below. at returns the position of such
 	// a row.
@@ -115,6 +117,10 @@ func (p *deepPage[R, W]) take(walk func(from uint64) iter.Seq2[uint64, R]) {
 		return
 	}
 	for at, r := range walk(p.from) {
+		if p.deepList.ended != nil && p.deepList.ended(r) {
+			p.low = at
+			return
+		}
 		if !p.keep(r) {
 			p.held = append(p.held, at)
 			continue
@@ -288,6 +294,20 @@ func pointers[T any](rows []T) []*T {
 		out[i] = &rows[i]
 	}
 	return out
+}
+
+// spanOf converts the time range of a request.
+func spanOf(r schemas.TimeRange) history.Span {
+	s := history.Span{From: r.FromTs.Int64()}
+	if r.ToTs != nil {
+		s.To = max(1, r.ToTs.Int64()) // no row has a stamp below 1, and 0 is no bound
+	}
+	return s
+}
+
+// matchesRound reports whether a row of a round is in a list that the number of a round may filter.
+func matchesRound(filter *schemas.U64, number uint64) bool {
+	return filter == nil || uint64(*filter) == number
 }
 
 // marketFilter, categoryFilter and namesOf convert filters of a request to those of the mirror.

@@ -40,16 +40,20 @@ var ListForecasts = &Op[schemas.ListForecasts, schemas.ForecastList]{
 		Doc: "Your forecasts with their scores, newest first.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListForecasts) (out schemas.ForecastList, err error) {
+		span := spanOf(in.TimeRange)
 		var asOf uint64 // rows of the mirror are shown as of the same command as those of memory
 		l := deepList[*view.Forecast, schemas.Forecast]{
 			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Forecast], view.Released, error) {
 				asOf = m.Now().Seq
 				return func(from uint64) iter.Seq2[uint64, *view.Forecast] { return w.Forecasts(caller.User, from) }, w.ForecastsReleased(caller.User), nil
 			},
-			keep: func(f *view.Forecast) bool { return matchesMarket(in.MarketID, f.Market) },
-			show: ForecastOf, at: func(f *view.Forecast) uint64 { return f.N },
+			keep: func(f *view.Forecast) bool {
+				return matchesMarket(in.MarketID, f.Market) && span.Has(f.Ts) && matchesRound(in.RoundNumber, f.Number)
+			},
+			ended: func(f *view.Forecast) bool { return f.Ts < span.From },
+			show:  ForecastOf, at: func(f *view.Forecast) uint64 { return f.N },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Forecast, error) {
-				rows, err := v.History.Forecasts(ctx, caller.User, below, limit, asOf, history.ForecastFilter{Market: marketFilter(in.MarketID)})
+				rows, err := v.History.Forecasts(ctx, caller.User, below, limit, asOf, history.ForecastFilter{Span: span, Market: marketFilter(in.MarketID), Round: (*uint64)(in.RoundNumber)})
 				return pointers(rows), err
 			},
 		}

@@ -18,16 +18,24 @@ var ListLedger = &Op[schemas.ListLedger, schemas.LedgerList]{
 		Doc: "Each change of your money, newest first, with its cause and the balance after.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListLedger) (out schemas.LedgerList, err error) {
+		span := spanOf(in.TimeRange)
 		l := deepList[*view.LedgerRow, schemas.LedgerRow]{
 			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.LedgerRow], view.Released, error) {
 				return func(from uint64) iter.Seq2[uint64, *view.LedgerRow] { return w.Ledger(caller.User, from) }, w.LedgerReleased(caller.User), nil
 			},
 			keep: func(r *view.LedgerRow) bool {
-				return matchesMarket(in.MarketID, r.Market) && matchesFilter(in.Kind, r.Kind.String())
+				return matchesMarket(in.MarketID, r.Market) && matchesFilter(in.Kind, r.Kind.String()) && span.Has(r.Ts) &&
+					(in.RoundNumber == nil || r.Number != 0 && matchesRound(in.RoundNumber, r.Number)) && (in.OrderID == nil || r.Order != 0 && r.Order == core.OrderID(*in.OrderID))
+			},
+			// An order has no row from before its own command, whose seq is its id.
+			ended: func(r *view.LedgerRow) bool {
+				return r.Ts < span.From || in.OrderID != nil && r.Seq < uint64(*in.OrderID)
 			},
 			show: LedgerRowOf, at: func(r *view.LedgerRow) uint64 { return r.N },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.LedgerRow, error) {
-				rows, err := v.History.Ledger(ctx, caller.User, below, limit, history.LedgerFilter{Market: marketFilter(in.MarketID), Kinds: namesOf(in.Kind)})
+				rows, err := v.History.Ledger(ctx, caller.User, below, limit, history.LedgerFilter{
+					Span: span, Market: marketFilter(in.MarketID), Kinds: namesOf(in.Kind), Round: (*uint64)(in.RoundNumber), Order: (*core.OrderID)(in.OrderID),
+				})
 				return pointers(rows), err
 			},
 		}
@@ -66,11 +74,14 @@ var ListPortfolioRounds = &Op[schemas.ListPortfolioRounds, schemas.AccountRoundL
 				walk := func(from uint64) iter.Seq2[uint64, view.AccountRound] { return w.AccountRounds(caller.User, from) }
 				return walk, w.AccountRoundsReleased(caller.User), nil
 			},
-			keep: func(x view.AccountRound) bool { return in.Category == nil || *in.Category == schemas.Int(x.Category) },
-			show: func(x view.AccountRound) schemas.AccountRound { return AccountRoundOf(&x) },
-			at:   func(x view.AccountRound) uint64 { return x.Number },
+			keep: func(x view.AccountRound) bool {
+				return (in.Category == nil || *in.Category == schemas.Int(x.Category)) && matchesRound(in.RoundNumber, x.Number)
+			},
+			ended: func(x view.AccountRound) bool { return in.RoundNumber != nil && x.Number < uint64(*in.RoundNumber) },
+			show:  func(x view.AccountRound) schemas.AccountRound { return AccountRoundOf(&x) },
+			at:    func(x view.AccountRound) uint64 { return x.Number },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]view.AccountRound, error) {
-				return v.History.AccountRounds(ctx, caller.User, below, limit, categoryFilter(in.Category))
+				return v.History.AccountRounds(ctx, caller.User, below, limit, history.AccountRoundFilter{Category: categoryFilter(in.Category), Number: (*uint64)(in.RoundNumber)})
 			},
 		}
 		out.Rounds, out.PageEnd, err = l.page(ctx, v, caller, "portfolio_rounds", in)
@@ -98,13 +109,16 @@ var ListDeposits = &Op[schemas.ListDeposits, schemas.DepositList]{
 		Doc: "Your deposits, newest first. For other changes of cash see list_ledger.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListDeposits) (out schemas.DepositList, err error) {
+		span := spanOf(in.TimeRange)
 		l := deepList[*view.Deposit, schemas.DepositRow]{
 			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Deposit], view.Released, error) {
 				return func(from uint64) iter.Seq2[uint64, *view.Deposit] { return w.Deposits(caller.User, from) }, w.DepositsReleased(caller.User), nil
 			},
-			keep: KeepAll[*view.Deposit], show: DepositOf, at: func(d *view.Deposit) uint64 { return d.Seq },
+			keep:  func(d *view.Deposit) bool { return span.Has(d.Ts) },
+			ended: func(d *view.Deposit) bool { return d.Ts < span.From },
+			show:  DepositOf, at: func(d *view.Deposit) uint64 { return d.Seq },
 			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Deposit, _ error) { // a deposit is a row of the ledger
-				rows, err := v.History.Ledger(ctx, caller.User, 0, limit, history.LedgerFilter{Kinds: []string{view.LedgerDeposit.String()}, BelowSeq: below})
+				rows, err := v.History.Ledger(ctx, caller.User, 0, limit, history.LedgerFilter{Span: span, Kinds: []string{view.LedgerDeposit.String()}, BelowSeq: below})
 				for i := range rows {
 					out = append(out, &view.Deposit{ID: rows[i].Ref, Amount: rows[i].Amount, Seq: rows[i].Seq, Ts: rows[i].Ts})
 				}

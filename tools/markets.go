@@ -134,6 +134,7 @@ var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListTrades) (out schemas.TradeList, err error) {
 		id := marketID(in.MarketID)
+		span := spanOf(in.TimeRange)
 		l := deepList[history.Numbered[view.Trade], schemas.Trade]{
 			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, history.Numbered[view.Trade]], view.Released, error) {
 				if _, ok := m.Market(id); !ok {
@@ -143,10 +144,12 @@ var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
 					return withNumbers(w.Trades(id, from))
 				}, w.TradesReleased(id), nil
 			},
-			keep: KeepAll[history.Numbered[view.Trade]], at: numberOf[view.Trade],
-			show: func(x history.Numbered[view.Trade]) schemas.Trade { return TradeOf(&x.Row) },
+			keep:  func(x history.Numbered[view.Trade]) bool { return span.Has(x.Row.Ts) },
+			ended: func(x history.Numbered[view.Trade]) bool { return x.Row.Ts < span.From },
+			at:    numberOf[view.Trade],
+			show:  func(x history.Numbered[view.Trade]) schemas.Trade { return TradeOf(&x.Row) },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]history.Numbered[view.Trade], error) {
-				return v.History.Trades(ctx, id, below, limit)
+				return v.History.Trades(ctx, id, below, limit, history.TradeFilter{Span: span})
 			},
 		}
 		out.Trades, out.PageEnd, err = l.page(ctx, v, caller, "trades", in)

@@ -103,6 +103,7 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 		var repeat bool
 		var cached *schemas.OrderList
 		ids := make([]schemas.U64, in.Size()) // one allocation for all rows
+		span := spanOf(in.TimeRange)
 		l := deepList[*view.Order, schemas.Order]{
 			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Order], view.Released, error) {
 				q = orderListKeyOf(in, w.Changes(caller.User))
@@ -119,8 +120,10 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			},
 			keep: func(o *view.Order) bool {
 				return matchesFilter(in.Status, o.Status.String()) && matchesMarket(in.MarketID, o.Market) &&
+					span.Has(o.CreatedTs) && matchesFilter(in.Side, o.Side.String()) && (in.GroupID == 0 || in.GroupID == schemas.Int(o.Group)) &&
 					(in.OrderID == nil || core.OrderID(*in.OrderID) == o.ID && o.ID != 0) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
 			},
+			ended: func(o *view.Order) bool { return o.CreatedTs < span.From },
 			show: func(o *view.Order) schemas.Order {
 				if len(ids) == 0 { // rows of the mirror in the place of some of memory
 					return OrderOf(o)
@@ -133,6 +136,7 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Order, error) {
 				rows, err := v.History.Orders(ctx, caller.User, below, limit, history.OrderFilter{
 					Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), ClientID: (*uint64)(in.ClientOrderID), Statuses: namesOf(in.Status),
+					Span: span, Side: in.Side, Group: uint32(in.GroupID),
 				})
 				return pointers(rows), err
 			},

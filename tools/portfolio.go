@@ -116,6 +116,7 @@ var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 		Doc: "Your fills, newest first. tick_yes is the price of YES; that of NO is 10000 minus it.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
+		span := spanOf(in.TimeRange)
 		l := deepList[*view.Fill, schemas.Fill]{
 			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Fill], view.Released, error) {
 				released := w.FillsReleased(caller.User)
@@ -125,11 +126,15 @@ var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 				return func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(caller.User, from) }, released, nil
 			},
 			keep: func(f *view.Fill) bool {
-				return matchesMarket(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order)
+				return matchesMarket(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order) &&
+					span.Has(f.Ts) && matchesRound(in.RoundNumber, f.Number) && matchesFilter(in.Side, f.Side.String())
 			},
-			show: FillOf, at: func(f *view.Fill) uint64 { return f.N },
+			ended: func(f *view.Fill) bool { return f.Ts < span.From },
+			show:  FillOf, at: func(f *view.Fill) uint64 { return f.N },
 			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Fill, _ error) {
-				rows, err := v.History.Fills(ctx, caller.User, below, limit, history.FillFilter{Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID)})
+				rows, err := v.History.Fills(ctx, caller.User, below, limit, history.FillFilter{
+					Span: span, Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), Round: (*uint64)(in.RoundNumber), Side: in.Side,
+				})
 				for i := range rows {
 					out = append(out, &rows[i].Row)
 				}
@@ -178,6 +183,7 @@ var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 		Doc: "Payouts of finished rounds, newest first; for others see list_positions.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
+		span := spanOf(in.TimeRange)
 		l := deepList[history.Numbered[view.Settlement], schemas.Settlement]{
 			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, history.Numbered[view.Settlement]], view.Released, error) {
 				walk := func(from uint64) iter.Seq2[uint64, history.Numbered[view.Settlement]] {
@@ -185,10 +191,14 @@ var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 				}
 				return walk, w.SettlementsReleased(caller.User), nil
 			},
-			keep: KeepAll[history.Numbered[view.Settlement]], at: numberOf[view.Settlement],
-			show: func(x history.Numbered[view.Settlement]) schemas.Settlement { return SettlementOf(&x.Row) },
+			keep: func(x history.Numbered[view.Settlement]) bool {
+				return span.Has(x.Row.Ts) && matchesRound(in.RoundNumber, x.Row.Number)
+			},
+			ended: func(x history.Numbered[view.Settlement]) bool { return x.Row.Ts < span.From },
+			at:    numberOf[view.Settlement],
+			show:  func(x history.Numbered[view.Settlement]) schemas.Settlement { return SettlementOf(&x.Row) },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]history.Numbered[view.Settlement], error) {
-				return v.History.Settlements(ctx, caller.User, below, limit)
+				return v.History.Settlements(ctx, caller.User, below, limit, history.SettlementFilter{Span: span, Round: (*uint64)(in.RoundNumber)})
 			},
 		}
 		out.Settlements, out.PageEnd, err = l.page(ctx, v, caller, "settlements", in)

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"duplex/core"
+	"duplex/core/history"
 	"duplex/schemas"
 )
 
@@ -70,6 +71,9 @@ const (
 // orderListKey is a ListOrders with the number of changes of the account.
 type orderListKey struct {
 	status, cursor    string
+	side              string
+	group             schemas.Int
+	span              history.Span
 	order, client     schemas.U64
 	market            schemas.Int
 	byOrder, byClient bool
@@ -79,7 +83,7 @@ type orderListKey struct {
 }
 
 func orderListKeyOf(in *schemas.ListOrders, changes uint64) orderListKey {
-	q := orderListKey{status: in.Status, cursor: in.Cursor, size: in.Size(), changes: changes}
+	q := orderListKey{status: in.Status, cursor: in.Cursor, side: in.Side, group: in.GroupID, span: spanOf(in.TimeRange), size: in.Size(), changes: changes}
 	if q.byOrder = in.OrderID != nil; q.byOrder {
 		q.order = *in.OrderID
 	}

@@ -25,11 +25,12 @@ var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 				return func(from uint64) iter.Seq2[uint64, *view.Round] { return WithPositions(w.Rounds(from), numberOfRound) }, w.RoundsReleased(), nil
 			},
 			keep: func(r *view.Round) bool {
-				return matchesMarket(in.MarketID, r.Market) && (in.Category == nil || uint16(*in.Category) == r.Category)
+				return matchesMarket(in.MarketID, r.Market) && (in.Category == nil || uint16(*in.Category) == r.Category) && matchesRound(in.RoundNumber, r.Number)
 			},
-			show: func(r *view.Round) schemas.Round { return RoundOf(&r.Round, now) }, at: numberOfRound,
+			ended: func(r *view.Round) bool { return in.RoundNumber != nil && r.Number < uint64(*in.RoundNumber) },
+			show:  func(r *view.Round) schemas.Round { return RoundOf(&r.Round, now) }, at: numberOfRound,
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Round, error) {
-				rows, err := v.History.Rounds(ctx, below, limit, history.RoundFilter{Market: marketFilter(in.MarketID), Category: categoryFilter(in.Category)})
+				rows, err := v.History.Rounds(ctx, below, limit, history.RoundFilter{Market: marketFilter(in.MarketID), Category: categoryFilter(in.Category), Number: (*uint64)(in.RoundNumber)})
 				return pointers(rows), err
 			},
 		}

@@ -57,7 +57,9 @@ var ListWithdrawals = &Op[schemas.ListWithdrawals, schemas.WithdrawalList]{
 					}
 				}
 			}
-			out.Withdrawals, out.PageEnd, err = PageOf(m, "withdrawals", caller, in, walk, KeepAll, WithdrawalOf)
+			span := spanOf(in.TimeRange)
+			keep := func(w *core.Withdrawal) bool { return span.Has(w.Ts) }
+			out.Withdrawals, out.PageEnd, err = PageOf(m, "withdrawals", caller, in, walk, keep, WithdrawalOf)
 		})
 		return out, err
 	},

@@ -21,37 +21,70 @@ type Numbered[T any] struct {
 	Row T
 }
 
+// Span is a range of stamps, in ns: From is the first of it, To the first behind it. 0 is no bound.
+type Span struct{ From, To int64 }
+
+// Has reports whether a stamp is in the span.
+func (s Span) Has(ts int64) bool { return ts >= s.From && (s.To == 0 || ts < s.To) }
+
 // FillFilter selects fills; zero selects all.
 type FillFilter struct {
+	Span   Span
 	Market *core.MarketID
 	Order  *core.OrderID
+	Round  *uint64 // number
+	Side   string  // its name
 }
 
-// OrderFilter selects orders; zero selects all.
+// OrderFilter selects orders, by the time at which they were made; zero selects all.
 type OrderFilter struct {
+	Span     Span
 	Market   *core.MarketID
 	Order    *core.OrderID
 	ClientID *uint64
 	Statuses []string
+	Side     string // its name
+	Group    uint32
+}
+
+// TradeFilter selects trades; zero selects all.
+type TradeFilter struct{ Span Span }
+
+// SettlementFilter selects settlements; zero selects all.
+type SettlementFilter struct {
+	Span  Span
+	Round *uint64 // number
 }
 
 // LedgerFilter selects ledger rows; zero selects all.
 type LedgerFilter struct {
+	Span   Span
 	Market *core.MarketID
 	Kinds  []string
+	Round  *uint64 // number
+	Order  *core.OrderID
 
 	BelowSeq uint64 // rows with a seq below; 0 is no bound
 }
 
 // ForecastFilter selects forecasts; zero selects all.
 type ForecastFilter struct {
+	Span   Span
 	Market *core.MarketID
+	Round  *uint64 // number
 }
 
 // RoundFilter selects rounds; zero selects all.
 type RoundFilter struct {
 	Market   *core.MarketID
 	Category *uint16
+	Number   *uint64
+}
+
+// AccountRoundFilter selects rounds of an account; zero selects all.
+type AccountRoundFilter struct {
+	Category *uint16
+	Number   *uint64
 }
 
 // ActionFilter selects actions; zero selects all.

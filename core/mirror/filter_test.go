@@ -49,6 +49,17 @@ func TestRareFilters(t *testing.T) {
 		windows := scanLimits{window: 3}
 		const user = core.UserID(2)
 		market, category, of := core.MarketID(2), uint16(2), user
+		var all []*view.LedgerRow
+		for _, r := range v.state.View.Ledger(user, 0) {
+			all = append(all, r)
+		}
+		span := history.Span{From: all[len(all)*3/4].Ts, To: all[len(all)/4].Ts}
+		round := uint64(0)
+		for _, f := range v.state.View.Fills(user, 0) {
+			if f.Side == core.Sell {
+				round = f.Number
+			}
+		}
 		ledgerAt := func(r *view.LedgerRow) uint64 { return r.N }
 		lists := []struct {
 			name string
@@ -78,9 +89,27 @@ func TestRareFilters(t *testing.T) {
 					return m.Orders(ctx, user, from, limit, filter)
 				}, func(o *view.Order) uint64 { return o.CreatedSeq }, func(o *view.Order) bool { return o.Status == core.Rejected || o.Status == core.Expired })
 			}},
+			{"fills by side and round", func(f bool) ([]any, int) {
+				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]history.Numbered[view.Fill], error) {
+					filter := history.FillFilter{}
+					if f {
+						filter = history.FillFilter{Side: "sell", Round: &round}
+					}
+					return m.Fills(ctx, user, from, limit, filter)
+				}, func(x *history.Numbered[view.Fill]) uint64 { return x.N }, func(x *history.Numbered[view.Fill]) bool { return x.Row.Side == core.Sell && x.Row.Number == round })
+			}},
+			{"ledger by time and kind", func(f bool) ([]any, int) {
+				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]view.LedgerRow, error) {
+					filter := history.LedgerFilter{}
+					if f {
+						filter = history.LedgerFilter{Kinds: []string{view.LedgerFee.String()}, Span: span}
+					}
+					return m.Ledger(ctx, user, from, limit, filter)
+				}, ledgerAt, func(r *view.LedgerRow) bool { return r.Kind == view.LedgerFee && span.Has(r.Ts) })
+			}},
 			{"rounds by category", func(f bool) ([]any, int) {
 				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]view.AccountRound, error) {
-					return m.AccountRounds(ctx, user, from, limit, only(f, category))
+					return m.AccountRounds(ctx, user, from, limit, history.AccountRoundFilter{Category: only(f, category)})
 				}, func(x *view.AccountRound) uint64 { return x.Number }, func(x *view.AccountRound) bool { return x.Category == category })
 			}},
 			{"forecasts by market", func(f bool) ([]any, int) {
@@ -218,7 +247,7 @@ func TestLongFilters(t *testing.T) {
 			return uint64(len(x)), err
 		})
 		measure("rounds by category", func(from uint64, limit int) (uint64, error) {
-			x, err := m.AccountRounds(ctx, user, from, limit, &category)
+			x, err := m.AccountRounds(ctx, user, from, limit, history.AccountRoundFilter{Category: &category})
 			return uint64(len(x)), err
 		})
 	})

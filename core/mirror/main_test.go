@@ -276,7 +276,7 @@ func (v *venueLog) check(m *Mirror) {
 		}),
 			func(f *view.Fill) uint64 { return f.N }, func(f *view.Fill) { f.Key = 0 })
 		compare(v, "settlements", values(w.Settlements(u, 0), since, func(s *view.Settlement) uint64 { return s.Seq }), unnumbered(func(from uint64) ([]history.Numbered[view.Settlement], error) {
-			return m.Settlements(ctx, u, from, 1e6)
+			return m.Settlements(ctx, u, from, 1e6, history.SettlementFilter{})
 		}), nil, nil)
 		compare(v, "ledger", values(w.Ledger(u, 0), since, func(r *view.LedgerRow) uint64 { return r.Seq }), func(from uint64) ([]view.LedgerRow, error) { return m.Ledger(ctx, u, from, 90, history.LedgerFilter{}) },
 			func(r *view.LedgerRow) uint64 { return r.N }, nil)
@@ -292,11 +292,15 @@ func (v *venueLog) check(m *Mirror) {
 				}
 			}
 		}
-		compare(v, "user_rounds", rounds, func(from uint64) ([]view.AccountRound, error) { return m.AccountRounds(ctx, u, from, 7, nil) },
+		compare(v, "user_rounds", rounds, func(from uint64) ([]view.AccountRound, error) {
+			return m.AccountRounds(ctx, u, from, 7, history.AccountRoundFilter{})
+		},
 			func(x *view.AccountRound) uint64 { return x.Number }, nil)
 	}
 	for id := range core.MarketID(60) {
-		compare(v, "trades", values(w.Trades(id, 0), since, func(x *view.Trade) uint64 { return x.Seq }), unnumbered(func(from uint64) ([]history.Numbered[view.Trade], error) { return m.Trades(ctx, id, from, 1e6) }), nil, nil)
+		compare(v, "trades", values(w.Trades(id, 0), since, func(x *view.Trade) uint64 { return x.Seq }), unnumbered(func(from uint64) ([]history.Numbered[view.Trade], error) {
+			return m.Trades(ctx, id, from, 1e6, history.TradeFilter{})
+		}), nil, nil)
 	}
 	rounds := filter(w.Rounds(0), func(r *view.Round) bool { return r.Seq > since })
 	compare(v, "rounds", rounds, func(from uint64) ([]view.Round, error) { return m.Rounds(ctx, from, 3, history.RoundFilter{}) },

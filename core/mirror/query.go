@@ -69,6 +69,13 @@ func (q *query) sql(columns string, t *table, order string, dsn string) string {
 	return b.String()
 }
 
+// andNamed adds a condition on a column of names unless name is empty.
+func (q *query) andNamed(column, name string) {
+	if name != "" {
+		q.and(column+" = ?", name)
+	}
+}
+
 // andIn adds the condition that a column holds one of several texts, unless there are none.
 func (q *query) andIn(column string, list []string) {
 	if len(list) == 0 {
@@ -87,6 +94,79 @@ func (q *query) andSeconds(first, before int64) {
 	if before != 0 {
 		q.and("second < ?", before)
 	}
+}
+
+// within begins a list like from, of the rows with stamps in a span alone. A condition on the stamps
+// would have the database read all rows from the newest to the span; the bounds are positions
+// instead. The conditions of q select the rows of one list. The error is that of a read.
+func (m *Mirror) within(ctx context.Context, route string, id tableID, q *query, position, stamp string, from uint64, s history.Span) error {
+	list := *q
+	if s.From != 0 {
+		first, err := m.firstSince(ctx, id, &list, position, stamp, s.From)
+		if err != nil {
+			return m.unread(route, err)
+		}
+		q.and(position+" >= ?", int64(first))
+	}
+	if s.To != 0 {
+		first, err := m.firstSince(ctx, id, &list, position, stamp, s.To)
+		if err != nil {
+			return m.unread(route, err)
+		}
+		from = lower(from, first)
+	}
+	q.from(position, from)
+	return nil
+}
+
+// unread counts a failed read and returns its error.
+func (m *Mirror) unread(route string, err error) error {
+	err = errors.Join(history.ErrUnavailable, err)
+	m.stats.read(route, err)
+	return err
+}
+
+// lower returns the lower one of two bounds; from 0 is none.
+func lower(from, first uint64) uint64 {
+	if from == 0 {
+		return first
+	}
+	return min(from, first)
+}
+
+// firstSince returns the least position in a list of which a value is at least v, or one behind the last
+// row. Values never fall from row to row, so each step halves what is left.
+func (m *Mirror) firstSince(ctx context.Context, id tableID, list *query, position, value string, v int64) (uint64, error) {
+	s := m.store.Load()
+	if s == nil {
+		return 0, history.ErrUnavailable
+	}
+	t := &schema[id]
+	// last returns the last row below a position, 0 if there is none.
+	last := func(below uint64) (at uint64, v int64, err error) {
+		q := query{where: slices.Clone(list.where), args: slices.Clone(list.args[list.moreArgs:])}
+		q.and(position+" < ?", int64(below))
+		err = (*s).page(ctx, q.sql(position+", "+value, t, position+" DESC", m.o.DSN), append(q.args, 1), func(values []any) error {
+			r := row{values: values}
+			at, v = r.uint(), r.int()
+			return r.err
+		})
+		return at, v, err
+	}
+	newest, _, err := last(math.MaxInt64)
+	low, high := uint64(1), newest+1 // the row is in between
+	for err == nil && low < high {
+		middle := (low + high) / 2
+		var at uint64
+		var found int64
+		switch at, found, err = last(middle + 1); {
+		case at == 0 || found < v: // the mirror may lack the oldest rows
+			low = middle + 1
+		default:
+			high = min(middle, at)
+		}
+	}
+	return low, err
 }
 
 // row gives the values of a row in the order of the columns. It keeps the first error.

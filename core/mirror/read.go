@@ -17,10 +17,16 @@ import (
 
 // Fills returns fills of an account.
 func (m *Mirror) Fills(ctx context.Context, u core.UserID, from uint64, limit int, f history.FillFilter) ([]history.Numbered[view.Fill], error) {
+	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
+	defer cancel()
 	var q query
 	q.and("user_id = ?", int64(u))
-	q.from("n", from)
+	if err := m.within(ctx, "fills", fills, &q, "n", "ts", from, f.Span); err != nil {
+		return nil, err
+	}
 	andEqual(&q, "market_id", f.Market)
+	andEqual(&q, "round_number", f.Round)
+	q.andNamed("side", f.Side)
 	if f.Order != nil {
 		q.and("order_id = ?", int64(*f.Order))
 		q.index = "fills_by_order"
@@ -43,10 +49,18 @@ func decodeFill(r *row) (x history.Numbered[view.Fill]) {
 
 // Orders returns orders of an account in their last state. Their number is CreatedSeq.
 func (m *Mirror) Orders(ctx context.Context, u core.UserID, from uint64, limit int, f history.OrderFilter) ([]view.Order, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
+	defer cancel()
 	var q query
 	q.and("user_id = ?", int64(u))
-	q.from("created_seq", from)
+	if err := m.within(ctx, "orders", orders, &q, "created_seq", "created_ts", from, f.Span); err != nil {
+		return nil, err
+	}
 	andEqual(&q, "market_id", f.Market)
+	q.andNamed("side", f.Side)
+	if f.Group != 0 {
+		q.and("group_id = ?", int64(f.Group))
+	}
 	if f.Order != nil {
 		q.and("created_seq = ?", int64(*f.Order))
 		q.where = append(q.where, "order_id IS NOT NULL")
@@ -99,10 +113,14 @@ func (m *Mirror) Order(ctx context.Context, u core.UserID, id core.OrderID) (*vi
 }
 
 // Trades returns the public trades of a slot.
-func (m *Mirror) Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]history.Numbered[view.Trade], error) {
+func (m *Mirror) Trades(ctx context.Context, market core.MarketID, from uint64, limit int, f history.TradeFilter) ([]history.Numbered[view.Trade], error) {
+	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
+	defer cancel()
 	var q query
 	q.and("market_id = ?", int64(market))
-	q.from("n", from)
+	if err := m.within(ctx, "trades", trades, &q, "n", "ts", from, f.Span); err != nil {
+		return nil, err
+	}
 	return list(ctx, m, "trades", trades, q, "n DESC", limit, decodeTrade)
 }
 
@@ -115,10 +133,15 @@ func decodeTrade(r *row) (x history.Numbered[view.Trade]) {
 }
 
 // Settlements returns settlements of an account.
-func (m *Mirror) Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]history.Numbered[view.Settlement], error) {
+func (m *Mirror) Settlements(ctx context.Context, u core.UserID, from uint64, limit int, f history.SettlementFilter) ([]history.Numbered[view.Settlement], error) {
+	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
+	defer cancel()
 	var q query
 	q.and("user_id = ?", int64(u))
-	q.from("n", from)
+	if err := m.within(ctx, "settlements", settlements, &q, "n", "ts", from, f.Span); err != nil {
+		return nil, err
+	}
+	andEqual(&q, "round_number", f.Round)
 	return list(ctx, m, "settlements", settlements, q, "n DESC", limit, decodeSettlement)
 }
 
@@ -141,10 +164,15 @@ const forecastState = `, NOT EXISTS (SELECT 1 FROM forecasts AS later WHERE late
 
 // Forecasts returns forecasts of an account as they were after the command asOf. Their number is N.
 func (m *Mirror) Forecasts(ctx context.Context, u core.UserID, from uint64, limit int, asOf uint64, f history.ForecastFilter) ([]view.Forecast, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
+	defer cancel()
 	q := query{more: forecastState, args: []any{int64(asOf), int64(asOf), int64(asOf)}, moreArgs: 3}
 	q.and("user_id = ?", int64(u))
-	q.from("n", from)
+	if err := m.within(ctx, "forecasts", forecasts, &q, "n", "ts", from, f.Span); err != nil {
+		return nil, err
+	}
 	andEqual(&q, "market_id", f.Market)
+	andEqual(&q, "round_number", f.Round)
 	return list(ctx, m, "forecasts", forecasts, q, "n DESC", limit, decodeForecast)
 }
 
@@ -160,15 +188,6 @@ func decodeForecast(r *row) (f view.Forecast) {
 func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f history.LedgerFilter) ([]view.LedgerRow, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
 	defer cancel()
-	if f.BelowSeq != 0 {
-		first, err := m.firstLedgerRow(ctx, u, f.BelowSeq)
-		if err != nil || first == 1 { // 0 would be no bound
-			return nil, err
-		}
-		if from == 0 || first < from {
-			from = first
-		}
-	}
 	rows, err := m.ledgerRows(ctx, "ledger", u, from, limit, f)
 	if cut, ok := errors.AsType[*history.Cut](err); ok {
 		at, atErr := m.ledgerRows(ctx, "ledger_row", u, cut.Below+1, 1, history.LedgerFilter{})
@@ -183,33 +202,28 @@ func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit i
 func (m *Mirror) ledgerRows(ctx context.Context, route string, u core.UserID, from uint64, limit int, f history.LedgerFilter) ([]view.LedgerRow, error) {
 	var q query
 	q.and("user_id = ?", int64(u))
-	q.from("n", from)
+	if f.BelowSeq != 0 {
+		first, err := m.firstSince(ctx, ledger, &q, "n", "seq", int64(f.BelowSeq))
+		if err != nil {
+			return nil, m.unread(route, err)
+		}
+		from = lower(from, first)
+	}
+	if f.Order != nil { // an order has no row from before its own command
+		first, err := m.firstSince(ctx, ledger, &q, "n", "seq", int64(*f.Order))
+		if err != nil {
+			return nil, m.unread(route, err)
+		}
+		q.and("n >= ?", int64(first))
+	}
+	if err := m.within(ctx, route, ledger, &q, "n", "ts", from, f.Span); err != nil {
+		return nil, err
+	}
 	andEqual(&q, "market_id", f.Market)
+	andEqual(&q, "round_number", f.Round)
+	andEqual(&q, "order_id", f.Order)
 	q.andIn("kind", f.Kinds)
 	return list(ctx, m, route, ledger, q, "n DESC", limit, decodeLedger)
-}
-
-// firstLedgerRow returns the number of the first row of a ledger with a seq of at least seq, or that
-// behind the last row. Seqs never fall from row to row, so each step halves what is left.
-func (m *Mirror) firstLedgerRow(ctx context.Context, u core.UserID, seq uint64) (uint64, error) {
-	newest, err := m.ledgerRows(ctx, "ledger_row", u, 0, 1, history.LedgerFilter{})
-	if err != nil || len(newest) == 0 {
-		return 1, err
-	}
-	low, high := uint64(1), newest[0].N+1 // the row is in between
-	for low < high {
-		middle := (low + high) / 2
-		at, err := m.ledgerRows(ctx, "ledger_row", u, middle+1, 1, history.LedgerFilter{})
-		switch {
-		case err != nil:
-			return 0, err
-		case len(at) == 0 || at[0].Seq < seq: // a mirror that begins late lacks the oldest rows
-			low = middle + 1
-		default:
-			high = min(middle, at[0].N)
-		}
-	}
-	return low, nil
 }
 
 func decodeLedger(r *row) (x view.LedgerRow) {
@@ -221,11 +235,12 @@ func decodeLedger(r *row) (x view.LedgerRow) {
 }
 
 // AccountRounds returns the rounds that an account traded. Their number is Number.
-func (m *Mirror) AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, category *uint16) ([]view.AccountRound, error) {
+func (m *Mirror) AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, f history.AccountRoundFilter) ([]view.AccountRound, error) {
 	var q query
 	q.and("user_id = ?", int64(u))
 	q.from("number", from)
-	andEqual(&q, "category", category)
+	andEqual(&q, "category", f.Category)
+	andEqual(&q, "number", f.Number)
 	return list(ctx, m, "portfolio_rounds", userRounds, q, "number DESC", limit, decodeAccountRound)
 }
 
@@ -274,6 +289,7 @@ func (m *Mirror) Rounds(ctx context.Context, from uint64, limit int, f history.R
 	q.from("number", from)
 	andEqual(&q, "market_id", f.Market)
 	andEqual(&q, "category", f.Category)
+	andEqual(&q, "number", f.Number)
 	return list(ctx, m, "rounds", rounds, q, "number DESC", limit, decodeRound)
 }
 

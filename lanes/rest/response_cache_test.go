@@ -49,7 +49,7 @@ func TestCachedPagesAreCurrent(t *testing.T) {
 	}
 	most := 0
 	for range 150 {
-		filter := []string{"", "", "", "&status=resting", "&market_id=2", "&client_order_id=3", "&status=executed,canceled&market_id=1"}[r.IntN(7)]
+		filter := []string{"", "", "", "&status=resting", "&market_id=2", "&client_order_id=3", "&status=executed,canceled&market_id=1", "&side=buy", "&side=sell"}[r.IntN(9)]
 		for range 3 {
 			read(100, filter)
 		}

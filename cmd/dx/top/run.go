@@ -43,7 +43,7 @@ func connect(ctx context.Context, c *client.Client, o *Options) {
 	o.ReadTrades = func(id uint32) TradesMsg { return readTrades(ctx, c, id) }
 	o.ReadPrices = func(feed core.Feed) PricesMsg {
 		from := c.Now().Add(-(maxPoints - 1) * time.Second).UnixNano()
-		l, err := c.PriceHistory(ctx, schemas.GetPriceHistory{Feed: schemas.Int(feed), FromTs: schemas.U64(from), Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(maxPoints))}})
+		l, err := c.PriceHistory(ctx, schemas.GetPriceHistory{Feed: schemas.Int(feed), TimeRange: schemas.TimeRange{FromTs: schemas.U64(from)}, Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(maxPoints))}})
 		return PricesMsg{feed, l.Rows, err}
 	}
 	o.Preview = func(id int, order schemas.PlaceOrder) PreviewMsg {
