@@ -198,7 +198,7 @@ func TestLongFilters(t *testing.T) {
 			for ; b.rows < 4000 && n <= million; n++ {
 				seq := at.Seq + n
 				b.Order(&view.Order{User: user, CreatedSeq: seq, ID: core.OrderID(seq), ClientID: n, Market: 2, Status: core.Canceled, Qty: 1})
-				b.Fill(user, &view.Fill{N: n, Seq: seq, Market: 2, Number: n, Category: 1, Order: core.OrderID(seq), ClientID: n, Qty: 1})
+				b.Fill(user, &view.Fill{N: n, Seq: seq, Ts: int64(n), Market: 2, Number: n, Category: 1, Order: core.OrderID(seq), ClientID: n, Qty: 1})
 				b.Ledger(user, &view.LedgerRow{N: n, Seq: seq, Kind: view.LedgerFill, Market: 2, Amount: -1})
 				b.AccountRound(user, &view.AccountRound{Number: n, Market: 2, Category: 1, Status: core.Settled, UpdateSeq: seq})
 			}
@@ -238,6 +238,12 @@ func TestLongFilters(t *testing.T) {
 			x, err := m.Fills(ctx, user, from, limit, history.FillFilter{Market: &market})
 			return uint64(len(x)), err
 		})
+		one := time.Now()
+		x, err := m.Fills(ctx, user, 0, 1000, history.FillFilter{Span: history.Span{From: 1000, To: 1100}})
+		if err != nil || len(x) != 100 || x[0].N != 1099 || x[99].N != 1000 {
+			t.Errorf("the fills of a hundred stamps: %d rows: %v", len(x), err)
+		}
+		t.Logf("fills by time: all of %d in %v", len(x), time.Since(one).Round(time.Microsecond))
 		measure("ledger by kind", func(from uint64, limit int) (uint64, error) {
 			x, err := m.Ledger(ctx, user, from, limit, history.LedgerFilter{Kinds: []string{"deposit"}})
 			return uint64(len(x)), err
