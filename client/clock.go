@@ -16,18 +16,24 @@ func (c *Client) SetClock(ahead time.Duration) { c.offset.Store(int64(ahead)) }
 // result for later requests. The error is at most half of a round trip
 // (docs/rules/rest.md#read-the-clock).
 func (c *Client) SyncClock(ctx context.Context) (time.Duration, error) {
+	off, _, err := c.syncClock(ctx)
+	return off, err
+}
+
+// syncClock is SyncClock. It also reports whether the venue's time is virtual.
+func (c *Client) syncClock(ctx context.Context) (off time.Duration, virtual bool, err error) {
 	if _, err := c.Time(ctx); err != nil { // opens the connection, so that the handshake is not measured
-		return 0, err
+		return 0, false, err
 	}
 	sent := time.Now()
 	t, err := c.Time(ctx)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	middle := sent.Add(time.Since(sent) / 2)
-	off := time.Unix(0, t.ServerTime.Int64()).Sub(middle)
+	off = time.Unix(0, t.ServerTime.Int64()).Sub(middle)
 	c.offset.Store(int64(off))
-	return off, nil
+	return off, t.Clock == "virtual", nil
 }
 
 // minDateOffset is the smallest difference of a Date header from the local clock that can

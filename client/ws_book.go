@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"duplex/schemas"
 )
@@ -39,28 +40,31 @@ func (l *streamConn) applySnapshot(m *serverMessage) error {
 	return nil
 }
 
-// applyDelta applies a change. After a gap it returns the market whose snapshot to
-// request, else 0.
-func (l *streamConn) applyDelta(m *serverMessage) (gap uint32, err error) {
+// applyDelta applies a change. After a gap, and if the change is late, it returns the market whose
+// snapshot to request, else 0. late is the age of a change that made its book unknown, else 0.
+func (l *streamConn) applyDelta(m *serverMessage) (gap uint32, late time.Duration, err error) {
 	var d schemas.WSBookDelta
 	if err := decode(m.Msg, &d); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	at, b := chain{m.Sid, d.MarketID}, l.books[d.MarketID]
 	follows := b != nil && b.complete && b.Generation == d.Generation && l.last[at] == m.PrevSeq
 	l.last[at] = m.Seq
+	if age := l.client.Now().Sub(time.Unix(0, d.Ts.Int64())); follows && l.clockKnown && age > MaxAge {
+		late = age
+	}
 	switch {
-	case follows:
+	case follows && late == 0:
 		b.change(d.Changes)
 		b.seq, b.Ts = m.Seq, d.Ts
-		return 0, nil
+		return 0, 0, nil
 	case b != nil:
 		b.complete = false
 	}
 	if l.snapshotRequested[d.MarketID] {
-		return 0, nil // its snapshot is already requested
+		return 0, late, nil // its snapshot is already requested
 	}
-	return d.MarketID, nil
+	return d.MarketID, late, nil
 }
 
 func (b *localBook) change(changes []schemas.WSChange) {

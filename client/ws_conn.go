@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type streamConn struct {
 	last              map[chain]schemas.U64 // seq of the previous message
 	snapshotRequested map[uint32]bool       // markets with a snapshot on the way
 	skipEvents        int                   // events to skip, delivered by an earlier connection
+	clockKnown        bool                  // the client's clock was measured, and the venue's is no virtual one
 
 	id         int
 	pending    map[int][]byte // commands without a response yet
@@ -114,6 +116,9 @@ func (l *streamConn) run(ctx context.Context) error {
 	defer func() { stop(); _ = l.ws.CloseNow(); l.background.Wait() }()
 	l.silenceTimer = time.NewTimer(l.timing.silence)
 	l.background.Go(func() { l.watchSilence(ctx) })
+	if slices.Contains(l.opt.Channels, "orderbook_delta") {
+		l.measureClock(ctx)
+	}
 	if err := l.subscribe(ctx); err != nil {
 		return err
 	}
@@ -126,6 +131,15 @@ func (l *streamConn) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// measureClock measures the clock, so that the age of a message can be told. Without an answer this
+// connection judges no age.
+func (l *streamConn) measureClock(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, timeouts.Of(nodeTimeout))
+	defer cancel()
+	_, virtual, err := l.client.syncClock(ctx)
+	l.clockKnown = err == nil && !virtual
 }
 
 // subscribe subscribes to all channels and resumes the account.

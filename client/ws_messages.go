@@ -20,13 +20,16 @@ func (l *streamConn) handle(ctx context.Context, m *serverMessage) error {
 	case "error":
 		return l.onCommandError(ctx, m)
 	}
-	gap, fresh, err := l.apply(m)
+	gap, late, fresh, err := l.apply(m)
 	if err != nil {
 		return err
 	}
 	l.client.nodes.saw(l.node, m.Seq)
 	if fresh && l.opt.OnEvent != nil {
 		l.opt.OnEvent(StreamEvent{Type: m.Type, Seq: m.Seq, Msg: m.Msg, Raw: m.raw})
+	}
+	if late > 0 && l.opt.OnLate != nil {
+		l.opt.OnLate(gap, late)
 	}
 	if gap == 0 {
 		return nil
@@ -36,25 +39,26 @@ func (l *streamConn) handle(ctx context.Context, m *serverMessage) error {
 }
 
 // apply updates books and account from a message. gap is the market whose snapshot to
-// request, or 0. fresh is false for a repeated event and for an unknown type.
-func (l *streamConn) apply(m *serverMessage) (gap uint32, fresh bool, err error) {
+// request, or 0; late is the age of a change that was too late, or 0. fresh is false for a repeated
+// event and for an unknown type.
+func (l *streamConn) apply(m *serverMessage) (gap uint32, late time.Duration, fresh bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch m.Type {
 	case "orderbook_snapshot":
-		return 0, true, l.applySnapshot(m)
+		return 0, 0, true, l.applySnapshot(m)
 	case "orderbook_delta":
-		gap, err = l.applyDelta(m)
-		return gap, true, err
+		gap, late, err = l.applyDelta(m)
+		return gap, late, true, err
 	case "user_snapshot":
-		return 0, true, l.applyUserSnapshot(m)
+		return 0, 0, true, l.applyUserSnapshot(m)
 	case "user":
 		fresh, err = l.applyUserEvent(m)
-		return 0, fresh, err
+		return 0, 0, fresh, err
 	case "trade", "oracle", "round":
-		return 0, true, nil
+		return 0, 0, true, nil
 	default:
-		return 0, false, nil // later versions may add types
+		return 0, 0, false, nil // later versions may add types
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -23,6 +24,7 @@ type scriptedServer struct {
 	mu      sync.Mutex
 	scripts []func(*scriptedConn)
 	free    chan struct{} // closed to end connections without a script
+	time    func() string // the answer to GET /v1/time; nil: none
 	open    sync.WaitGroup
 }
 
@@ -42,6 +44,14 @@ func streamOf(t *testing.T, channels []string, scripts ...func(*scriptedConn)) *
 }
 
 func (d *scriptedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != streamPath {
+		if d.time == nil {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, d.time())
+		return
+	}
 	d.open.Add(1)
 	defer d.open.Done()
 	d.mu.Lock()
@@ -150,6 +160,58 @@ func TestNewGeneration(t *testing.T) {
 	}
 	f.stop()
 	_ = f.ended()
+}
+
+// TestLateBook tests that a change of a book that is older than two seconds, by the venue's clock, makes
+// the book unknown until a snapshot and is reported, and that one of an arena or of a venue whose
+// clock is not known does not. The local clock is an hour behind.
+func TestLateBook(t *testing.T) {
+	const ahead = time.Hour
+	at := func(ago time.Duration) schemas.U64 { return schemas.U64(time.Now().Add(ahead - ago).UnixNano()) }
+	deltaOf := func(seq, prev, tick int, ago time.Duration) string {
+		return strings.Replace(deltaAt(seq, prev, 1, tick, 1), `}]}`, fmt.Sprintf(`}],"ts":"%d"}`, at(ago)), 1)
+	}
+	wall := func() string { return fmt.Sprintf(`{"server_time":"%d","clock":"wall"}`, at(0)) }
+	virtual := func() string { return fmt.Sprintf(`{"server_time":"%d","clock":"virtual"}`, at(0)) }
+	const long = time.Minute // no machine is that slow
+	for name, c := range map[string]struct {
+		time  func() string
+		drops bool
+	}{"wall": {wall, true}, "virtual": {virtual, false}, "unknown": {nil, false}} {
+		t.Run(name, func(t *testing.T) {
+			d := &scriptedServer{t: t, free: make(chan struct{}), time: c.time, scripts: []func(*scriptedConn){func(s *scriptedConn) {
+				s.expect(subscribeBook)
+				s.send(bookIs, bookAt(10, 0, 1, "[]"), deltaOf(11, 10, 5000, -long), deltaOf(12, 11, 4900, long), deltaOf(13, 12, 4800, long))
+				if c.drops {
+					s.expect(`{"id":2,` + getSnapshot)
+					s.send(bookAt(13, 13, 1, "[[5000,1],[4900,1],[4800,1]]"), deltaOf(14, 13, 4700, -long))
+				} else {
+					s.send(deltaOf(14, 13, 4700, long))
+				}
+				s.expectIdle()
+			}}}
+			srv := httptest.NewServer(d)
+			var late []time.Duration
+			f := &streamRecorder{t: t, done: make(chan error, 1), bell: make(chan struct{}, 1)}
+			f.Stream = New(srv.URL, "k", make([]byte, schemas.SecretLen)).Stream(StreamOptions{Channels: []string{"orderbook_delta"}, MarketIDs: []uint32{1}, OnEvent: f.on, OnLate: func(market uint32, age time.Duration) {
+				if _, _, known := f.Book(market); market != 1 || known {
+					t.Errorf("market %d is late and known: %v", market, known)
+				}
+				f.note(func() { late = append(late, age) })
+			}})
+			f.timing = quick
+			ctx, cancel := context.WithCancel(t.Context())
+			f.stop = cancel
+			go func() { f.done <- f.Run(ctx) }()
+			t.Cleanup(func() { f.stop(); close(d.free); srv.Close(); d.open.Wait() })
+			f.bookIsNow(14, "1 [[5000 1] [4900 1] [4800 1] [4700 1]]")
+			f.stop()
+			_ = f.ended()
+			if c.drops != (len(late) == 1) || c.drops && (late[0] < long || late[0] > 2*long) {
+				t.Errorf("late: %v", late)
+			}
+		})
+	}
 }
 
 // TestResumeWithinACommand tests that a connection that breaks between the events of one

@@ -19,7 +19,15 @@ type StreamOptions struct {
 	MarketIDs    []uint32          // none: all, including those that open later
 	OnEvent      func(StreamEvent) // called for each message in order, after it was applied
 	OnDisconnect func(error)       // called when a connection ends or fails, before the next attempt
+
+	// OnLate is called when a change of a book came later than MaxAge after its time. The book is then
+	// unknown until the snapshot that the stream has requested. What a slow reader has in its own
+	// buffers nobody else sees. On an arena, whose time is virtual, nothing is late.
+	OnLate func(market uint32, age time.Duration)
 }
+
+// MaxAge is how old the change of a book may be when the stream applies it.
+const MaxAge = 2 * time.Second
 
 // StreamEvent is one message of the stream, as the venue sent it.
 type StreamEvent struct {
