@@ -169,6 +169,9 @@ func (l *Lane) sendFirstSnapshots(s *sub, markets marketSet) {
 		return
 	}
 	s.snapshotSince = time.Now()
+	s.conn.mu.Lock()
+	s.answeredAt = l.clock.Load()
+	s.conn.mu.Unlock()
 	for m := range l.openMarkets(s, markets).each() {
 		s.send(l.books[m].frameAsOf(l.last))
 	}

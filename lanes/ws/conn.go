@@ -76,9 +76,11 @@ type conn struct {
 	conflateAt  int         // conflate the queue beyond this many queuedBytes
 	conflatedAt int64       // lane.clock when the queue was last conflated for its age
 	staleBooks  []staleBook // the books that need a fresh snapshot, in the order in which they became stale
-	probe       probe
-	scheduled   bool // a writer has this connection or will get it, or the connection is held
-	ending      bool // the close frame is queued; nothing may follow it
+
+	wroteSnapshot bool // the last batch was a snapshot of a stale book
+	probe         probe
+	scheduled     bool // a writer has this connection or will get it, or the connection is held
+	ending        bool // the close frame is queued; nothing may follow it
 }
 
 // staleBook is a book of a subscription whose frames were dropped.

@@ -215,9 +215,16 @@ func (c *conn) detachQueue() (batch []item, size int) {
 	return batch, size
 }
 
-// nextBatch returns the start of the queue for writing. If the queue is empty and books are stale,
-// it returns the snapshot of the one that has been stale for longest. It returns false if nothing
-// is left to write, when the connection is no longer scheduled, or the connection is held.
+// snapshotDue reports whether a stale book comes before the queue: after each batch one, but not before the
+// answer to its subscription. The caller holds c.mu and the queue is not empty.
+func (c *conn) snapshotDue() bool {
+	return len(c.staleBooks) > 0 && !c.wroteSnapshot && !c.ending && c.queue[0].at > c.staleBooks[0].sub.answeredAt
+}
+
+// nextBatch returns the start of the queue for writing, and between two of them a snapshot of the
+// book that has been stale for longest: a queue of trades, which are never dropped, may never be
+// empty. It returns false if nothing is left to write, when the connection is no longer scheduled, or
+// the connection is held.
 func (c *conn) nextBatch() (batch []item, more bool) {
 	for {
 		c.mu.Lock()
@@ -228,7 +235,8 @@ func (c *conn) nextBatch() (batch []item, more bool) {
 			c.probe.held = true
 			c.mu.Unlock()
 			return nil, false
-		case len(c.queue) > 0:
+		case len(c.queue) > 0 && !c.snapshotDue():
+			c.wroteSnapshot = false
 			batch, size := c.detachQueue()
 			batch = c.addProbe(batch, size, now)
 			c.mu.Unlock()
@@ -238,6 +246,7 @@ func (c *conn) nextBatch() (batch []item, more bool) {
 			c.closeWrite()
 			return nil, false
 		case len(c.staleBooks) > 0:
+			c.wroteSnapshot = true
 			c.mu.Unlock()
 			if batch = c.lane.staleSnapshot(c); len(batch) > 0 {
 				return batch, true

@@ -142,6 +142,45 @@ func TestStaleBooksRotate(t *testing.T) {
 	}
 }
 
+// TestBooksBetweenTrades checks that a reader who is slower than the trades, which are never dropped, still
+// receives snapshots of every book, and every trade in order.
+func TestBooksBetweenTrades(t *testing.T) {
+	tooOld := defaultLimits
+	tooOld.conflateAge = -1
+	s := newTestLaneWith(t, tooOld)
+	s.fillBooks()
+	c := s.subscribed()
+	c.slow = true // one write takes a part of the trades of a round
+	for s.written(c) != nil {
+	}
+	since := s.lane.clock.Load()
+	s.eventually(func() bool { return s.lane.clock.Load() > since }) // what follows is queued later than the answer
+	snapshots, last, trade := map[uint32]int{}, schemas.U64(0), uint64(0)
+	for range 30 {
+		s.lane.mu.Lock()
+		for range 2 * slowWriteChunk / 100 {
+			trade++
+			s.lane.publish(frameOf(trades, "trade", 1, s.lane.last.Seq+trade, &schemas.Trade{MarketID: 1}))
+		}
+		s.lane.mu.Unlock()
+		s.lane.publishMuch()
+		for _, m := range s.written(c) {
+			switch m.Type {
+			case "orderbook_snapshot":
+				snapshots[into[schemas.WSBook](t, m).MarketID]++
+			case "trade":
+				if m.PrevSeq != last || m.Seq <= last {
+					t.Fatalf("a trade of seq %d has the prev_seq %d, want %d", m.Seq, m.PrevSeq, last)
+				}
+				last = m.Seq
+			}
+		}
+	}
+	if last == 0 || len(snapshots) != 3 || snapshots[1] < 3 || snapshots[2] < 3 || snapshots[3] < 3 {
+		t.Errorf("after the trade %d: snapshots by market %v, want at least 3 of each", last, snapshots)
+	}
+}
+
 // TestConflationByAge checks that a queue whose oldest message has waited longer than conflateAge
 // keeps its trades, and in place of its deltas gets a snapshot with the time of what it shows; a
 // queue that has waited less keeps everything.

@@ -25,6 +25,8 @@ type sub struct {
 	slice         int       // its slice of the snapshot schedule
 
 	// Guarded by the connection's lock.
+	answeredAt int64 // lane.clock when the answer that announced it had been queued
+
 	lastSeq []uint64  // seq of the last frame, by chain
 	stale   marketSet // books whose frames were dropped and that need a fresh snapshot
 }
