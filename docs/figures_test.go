@@ -30,7 +30,7 @@ var figured = map[string][]string{
 	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
 	"tools":         {"fitExpiry", "maxCachedResponses", "maxCachedRows", "maxFits", "maxToolName"},
 	"lanes/gate":    {"UserScopes", "answerTime", "maxDisorder", "maxPooledResponse", "unwantedBody"},
-	"lanes/ws":      {"writeChunk", "slowWriteChunk", "maxWindow", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
+	"lanes/ws":      {"writeChunk", "slowWriteChunk", "maxWindow", "firstWait", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
 	"lanes/mcp":     {"addedRoom", "cursorRoom", "dollar", "maxAdded", "maxUnitNames", "maxRequired", "maxVirtualWait"},
 	"lanes/funding": {"maxAnswerBytes", "maxQueued"},
 	"lanes/portal":  nil,

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,8 +83,15 @@ func shownValue(f *kong.Flag) string {
 		}
 		return "(set)"
 	}
+	target := f.Target
+	if target.Kind() == reflect.Pointer {
+		if target.IsNil() {
+			return "-"
+		}
+		target = target.Elem()
+	}
 	var shown []string
-	switch v := f.Target.Interface().(type) {
+	switch v := target.Interface().(type) {
 	case map[string]string:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			shown = append(shown, name+":"+address.Show(v[name]))

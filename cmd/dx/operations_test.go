@@ -143,6 +143,10 @@ func TestConfig(t *testing.T) {
 			}
 		}
 	})
+	// Settings that may be absent are pointers.
+	if code, out, errs := runCommand("config", "show", "--config", write("account_rate = 50\n")); code != 0 || !regexp.MustCompile(`account-rate +50 +\S+:1\n`).MatchString(out) || regexp.MustCompile(`0x|nil`).MatchString(out) {
+		t.Errorf("settings that may be absent: %d %s%s, want values, and - for none", code, out, errs)
+	}
 	path := write("# a comment\napi = \":1234\"\ndispute = \"6s\"\nreplay_guard = true\nmaster_key = \"" + strings.Repeat("ab", 32) + "\"\n")
 	t.Setenv("DX_DISPUTE", "7s")
 	code, out, errs := runCommand("config", "show", "--config", path, "--write-floor", "30")

@@ -92,6 +92,10 @@ type Files struct {
 	present *Manifest // of earlier exports; nil: none
 	files   []File
 
+	// Part names the part of a table without a time that the export has, in the name of its file; "" is all
+	// of it. It is set before the first row.
+	Part string
+
 	written Manifest
 	table   *Table
 	span    Span
@@ -294,8 +298,8 @@ type file struct {
 
 func (f *Files) begin(day string) (err error) {
 	name := f.table.Name + "." + string(f.options.Format)
-	if day != "" {
-		name = f.table.Name + "-" + day + "." + string(f.options.Format)
+	if part := cmp.Or(day, f.Part); part != "" {
+		name = f.table.Name + "-" + part + "." + string(f.options.Format)
 	}
 	path := filepath.Join(f.dir, name)
 	if _, err := os.Lstat(path); err == nil { // end would find it too, after all rows of the day

@@ -217,6 +217,7 @@ type exporter struct {
 	at          *cursor
 	to          *export.Files
 	r           Range // with all four bounds
+	partial     bool  // a range was asked for
 	bySeq       bool
 	done, total uint64
 	progress    func(done, total uint64)
@@ -231,6 +232,7 @@ var stamped = []tableID{orders, fills, trades, settlements, ledger, forecasts, a
 // leave none out.
 func (e *exporter) bound(ctx context.Context) (err error) {
 	at := e.at
+	e.partial = e.r != Range{}
 	e.bySeq = e.r.FromTs == 0 && e.r.ToTs == 0
 	if e.bySeq {
 		e.r.FromSeq = max(e.r.FromSeq, at.since+1)
@@ -362,6 +364,9 @@ func (e *exporter) table(ctx context.Context, t *table) error {
 	whole, err := e.whole(ctx, t)
 	if err != nil {
 		return err
+	}
+	if e.partial { // two parts of a table without a time share a folder, like two days
+		e.to.Part = fmt.Sprintf("%d-%d", e.r.FromSeq, e.r.ToSeq)
 	}
 	shown := exportTable(t)
 	if err := e.to.Table(&shown, whole); err != nil {

@@ -273,6 +273,16 @@ func TestExportOfDays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		parts := tempDir(t) // rounds of an account have no day
+		middle := (before + v.state.Venue.Now().Seq) / 2
+		for _, r := range []Range{{ToSeq: middle}, {FromSeq: middle + 1}} {
+			if err := exportInto(parts, o, parquet, []string{"user_rounds"}, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if files := manifestOf(t, parts).Files; len(files) != 2 || files[0].Name != fmt.Sprintf("user_rounds-1-%d.parquet", middle) || files[0].Rows == 0 || files[1].Rows == 0 {
+			t.Errorf("two parts of a table without days: %+v", files)
+		}
 		_, all := exportTo(t, o, export.Parquet, slices.DeleteFunc(allNames(), func(name string) bool { return name == "user_rounds" }), Range{})
 		_, bySeq := exportTo(t, o, export.Parquet, allNames(), Range{FromSeq: 2, ToSeq: before})
 		_, cut := exportTo(t, o, export.Parquet, allNames(), Range{FromTs: midnight - 5*core.NsPerSec, ToTs: midnight + 1})

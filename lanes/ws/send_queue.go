@@ -200,7 +200,7 @@ func (c *conn) written(batch []item) {
 // returns their size too. The caller holds c.mu.
 func (c *conn) detachQueue() (batch []item, size int) {
 	limit := writeChunk
-	if c.slow {
+	if c.slow || !c.probe.answers {
 		limit = slowWriteChunk
 	}
 	if c.queuedBytes <= limit {
@@ -232,7 +232,7 @@ func (c *conn) nextBatch() (batch []item, more bool) {
 		c.conflateOld(now)
 		switch {
 		case len(c.queue)+len(c.staleBooks) > 0 && c.late(now):
-			c.probe.held = true
+			c.hold()
 			c.mu.Unlock()
 			return nil, false
 		case len(c.queue) > 0 && !c.snapshotDue():

@@ -78,7 +78,7 @@ func TestSnapshotsBeyondConflateBytes(t *testing.T) {
 func (s *testLane) subscribed() *conn {
 	c := &conn{
 		lane: s.lane, call: &gate.Call{Key: &core.Key{ID: "k", User: 2, Scopes: core.ScopeRead}}, flushed: make(chan struct{}),
-		conflateAt: s.lane.limits.conflateBytes, scheduled: true,
+		conflateAt: s.lane.limits.conflateBytes, scheduled: true, probe: probe{mute: true},
 	}
 	c.handleCommand([]byte(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta","trades"]}}`))
 	s.T.Cleanup(func() {
