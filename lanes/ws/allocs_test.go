@@ -20,7 +20,7 @@ func TestAllocs(t *testing.T) {
 	}
 	conns := make([]*conn, readers)
 	for i := range conns {
-		c := &conn{lane: l, conflateAt: defaultLimits.conflateBytes, scheduled: true} // the test is the writer
+		c := &conn{lane: l, conflateAt: defaultLimits.conflateBytes, scheduled: true, probe: probe{mute: true}} // the test is the writer, and answers no ping
 		conns[i] = c
 		l.topics.change(newSub(c, 1, deltas, 0), 0, with)
 		l.topics.change(newSub(c, 2, trades, 0), 0, with)
