@@ -40,31 +40,32 @@ func (l *streamConn) applySnapshot(m *serverMessage) error {
 	return nil
 }
 
-// applyDelta applies a change. After a gap, and if the change is late, it returns the market whose
-// snapshot to request, else 0. late is the age of a change that made its book unknown, else 0.
-func (l *streamConn) applyDelta(m *serverMessage) (gap uint32, late time.Duration, err error) {
+// applyDelta applies a change. After a gap, and if the change is late, the book is unknown until a
+// snapshot.
+func (l *streamConn) applyDelta(m *serverMessage) (done applied, err error) {
+	done.fresh = true
 	var d schemas.WSBookDelta
 	if err := decode(m.Msg, &d); err != nil {
-		return 0, 0, err
+		return done, err
 	}
 	at, b := chain{m.Sid, d.MarketID}, l.books[d.MarketID]
 	follows := b != nil && b.complete && b.Generation == d.Generation && l.last[at] == m.PrevSeq
 	l.last[at] = m.Seq
 	if age := l.client.Now().Sub(time.Unix(0, d.Ts.Int64())); follows && l.clockKnown && age > MaxAge {
-		late = age
+		done.late = age
 	}
 	switch {
-	case follows && late == 0:
+	case follows && done.late == 0:
 		b.change(d.Changes)
 		b.seq, b.Ts = m.Seq, d.Ts
-		return 0, 0, nil
+		return done, nil
 	case b != nil:
 		b.complete = false
 	}
-	if l.snapshotRequested[d.MarketID] {
-		return 0, late, nil // its snapshot is already requested
+	if !l.snapshotRequested[d.MarketID] {
+		done.gap = d.MarketID
 	}
-	return d.MarketID, late, nil
+	return done, nil
 }
 
 func (b *localBook) change(changes []schemas.WSChange) {

@@ -20,45 +20,49 @@ func (l *streamConn) handle(ctx context.Context, m *serverMessage) error {
 	case "error":
 		return l.onCommandError(ctx, m)
 	}
-	gap, late, fresh, err := l.apply(m)
+	done, err := l.apply(m)
 	if err != nil {
 		return err
 	}
 	l.client.nodes.saw(l.node, m.Seq)
-	if fresh && l.opt.OnEvent != nil {
+	if done.fresh && l.opt.OnEvent != nil {
 		l.opt.OnEvent(StreamEvent{Type: m.Type, Seq: m.Seq, Msg: m.Msg, Raw: m.raw})
 	}
-	if late > 0 && l.opt.OnLate != nil {
-		l.opt.OnLate(gap, late)
+	if done.late > 0 && l.opt.OnLate != nil {
+		l.opt.OnLate(done.gap, done.late)
 	}
-	if gap == 0 {
+	if done.gap == 0 {
 		return nil
 	}
-	l.snapshotRequested[gap] = true
-	return l.command(ctx, "update_subscription", schemas.WSUpdate{Sid: schemas.Int(m.Sid), Action: "get_snapshot", MarketIDs: []schemas.Int{schemas.Int(gap)}})
+	l.snapshotRequested[done.gap] = true
+	return l.command(ctx, "update_subscription", schemas.WSUpdate{Sid: schemas.Int(m.Sid), Action: "get_snapshot", MarketIDs: []schemas.Int{schemas.Int(done.gap)}})
 }
 
-// apply updates books and account from a message. gap is the market whose snapshot to
-// request, or 0; late is the age of a change that was too late, or 0. fresh is false for a repeated
-// event and for an unknown type.
-func (l *streamConn) apply(m *serverMessage) (gap uint32, late time.Duration, fresh bool, err error) {
+// applied is what a message did.
+type applied struct {
+	gap   uint32        // the market whose snapshot to request, or 0
+	late  time.Duration // the age of a change that made its book unknown, or 0
+	fresh bool          // neither a repeated event nor of an unknown type
+}
+
+// apply updates books and account from a message.
+func (l *streamConn) apply(m *serverMessage) (done applied, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch m.Type {
 	case "orderbook_snapshot":
-		return 0, 0, true, l.applySnapshot(m)
+		return applied{fresh: true}, l.applySnapshot(m)
 	case "orderbook_delta":
-		gap, late, err = l.applyDelta(m)
-		return gap, late, true, err
+		return l.applyDelta(m)
 	case "user_snapshot":
-		return 0, 0, true, l.applyUserSnapshot(m)
+		return applied{fresh: true}, l.applyUserSnapshot(m)
 	case "user":
-		fresh, err = l.applyUserEvent(m)
-		return 0, 0, fresh, err
+		done.fresh, err = l.applyUserEvent(m)
+		return done, err
 	case "trade", "oracle", "round":
-		return 0, 0, true, nil
+		return applied{fresh: true}, nil
 	default:
-		return 0, 0, false, nil // later versions may add types
+		return applied{}, nil // later versions may add types
 	}
 }
 

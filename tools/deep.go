@@ -45,9 +45,9 @@ type deepList[R, W any] struct {
 	// rows memory has released.
 	memory func(m *venue.Venue, w *view.View) (walk func(from uint64) iter.Seq2[uint64, R], released view.Released, err error)
 	keep   func(R) bool
-	// ended reports whether neither a row nor any below can belong to the list; nil: never.
-	ended func(R) bool
-	show  func(R) W
+	// past reports whether neither a row nor any below can belong to the list; nil: never.
+	past func(R) bool
+	show func(R) W
 	// mirror returns up to limit rows of the mirror that keep accepts, below a position, newest
 	// first, with a history.Cut if it did not look at the rows below. at returns the position of such
 	// a row.
@@ -117,7 +117,7 @@ func (p *deepPage[R, W]) take(walk func(from uint64) iter.Seq2[uint64, R]) {
 		return
 	}
 	for at, r := range walk(p.from) {
-		if p.deepList.ended != nil && p.deepList.ended(r) {
+		if p.past != nil && p.past(r) {
 			p.low = at
 			return
 		}

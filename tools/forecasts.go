@@ -50,8 +50,8 @@ var ListForecasts = &Op[schemas.ListForecasts, schemas.ForecastList]{
 			keep: func(f *view.Forecast) bool {
 				return matchesMarket(in.MarketID, f.Market) && span.Has(f.Ts) && matchesRound(in.RoundNumber, f.Number)
 			},
-			ended: func(f *view.Forecast) bool { return f.Ts < span.From },
-			show:  ForecastOf, at: func(f *view.Forecast) uint64 { return f.N },
+			past: func(f *view.Forecast) bool { return f.Ts < span.From },
+			show: ForecastOf, at: func(f *view.Forecast) uint64 { return f.N },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Forecast, error) {
 				rows, err := v.History.Forecasts(ctx, caller.User, below, limit, asOf, history.ForecastFilter{Span: span, Market: marketFilter(in.MarketID), Round: (*uint64)(in.RoundNumber)})
 				return pointers(rows), err

@@ -28,7 +28,7 @@ var ListLedger = &Op[schemas.ListLedger, schemas.LedgerList]{
 					(in.RoundNumber == nil || r.Number != 0 && matchesRound(in.RoundNumber, r.Number)) && (in.OrderID == nil || r.Order != 0 && r.Order == core.OrderID(*in.OrderID))
 			},
 			// An order has no row from before its own command, whose seq is its id.
-			ended: func(r *view.LedgerRow) bool {
+			past: func(r *view.LedgerRow) bool {
 				return r.Ts < span.From || in.OrderID != nil && r.Seq < uint64(*in.OrderID)
 			},
 			show: LedgerRowOf, at: func(r *view.LedgerRow) uint64 { return r.N },
@@ -77,9 +77,9 @@ var ListPortfolioRounds = &Op[schemas.ListPortfolioRounds, schemas.AccountRoundL
 			keep: func(x view.AccountRound) bool {
 				return (in.Category == nil || *in.Category == schemas.Int(x.Category)) && matchesRound(in.RoundNumber, x.Number)
 			},
-			ended: func(x view.AccountRound) bool { return in.RoundNumber != nil && x.Number < uint64(*in.RoundNumber) },
-			show:  func(x view.AccountRound) schemas.AccountRound { return AccountRoundOf(&x) },
-			at:    func(x view.AccountRound) uint64 { return x.Number },
+			past: func(x view.AccountRound) bool { return in.RoundNumber != nil && x.Number < uint64(*in.RoundNumber) },
+			show: func(x view.AccountRound) schemas.AccountRound { return AccountRoundOf(&x) },
+			at:   func(x view.AccountRound) uint64 { return x.Number },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]view.AccountRound, error) {
 				return v.History.AccountRounds(ctx, caller.User, below, limit, history.AccountRoundFilter{Category: categoryFilter(in.Category), Number: (*uint64)(in.RoundNumber)})
 			},
@@ -114,9 +114,9 @@ var ListDeposits = &Op[schemas.ListDeposits, schemas.DepositList]{
 			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Deposit], view.Released, error) {
 				return func(from uint64) iter.Seq2[uint64, *view.Deposit] { return w.Deposits(caller.User, from) }, w.DepositsReleased(caller.User), nil
 			},
-			keep:  func(d *view.Deposit) bool { return span.Has(d.Ts) },
-			ended: func(d *view.Deposit) bool { return d.Ts < span.From },
-			show:  DepositOf, at: func(d *view.Deposit) uint64 { return d.Seq },
+			keep: func(d *view.Deposit) bool { return span.Has(d.Ts) },
+			past: func(d *view.Deposit) bool { return d.Ts < span.From },
+			show: DepositOf, at: func(d *view.Deposit) uint64 { return d.Seq },
 			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Deposit, _ error) { // a deposit is a row of the ledger
 				rows, err := v.History.Ledger(ctx, caller.User, 0, limit, history.LedgerFilter{Span: span, Kinds: []string{view.LedgerDeposit.String()}, BelowSeq: below})
 				for i := range rows {

@@ -144,10 +144,10 @@ var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
 					return withNumbers(w.Trades(id, from))
 				}, w.TradesReleased(id), nil
 			},
-			keep:  func(x history.Numbered[view.Trade]) bool { return span.Has(x.Row.Ts) },
-			ended: func(x history.Numbered[view.Trade]) bool { return x.Row.Ts < span.From },
-			at:    numberOf[view.Trade],
-			show:  func(x history.Numbered[view.Trade]) schemas.Trade { return TradeOf(&x.Row) },
+			keep: func(x history.Numbered[view.Trade]) bool { return span.Has(x.Row.Ts) },
+			past: func(x history.Numbered[view.Trade]) bool { return x.Row.Ts < span.From },
+			at:   numberOf[view.Trade],
+			show: func(x history.Numbered[view.Trade]) schemas.Trade { return TradeOf(&x.Row) },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]history.Numbered[view.Trade], error) {
 				return v.History.Trades(ctx, id, below, limit, history.TradeFilter{Span: span})
 			},

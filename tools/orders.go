@@ -123,7 +123,7 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 					span.Has(o.CreatedTs) && matchesFilter(in.Side, o.Side.String()) && (in.GroupID == 0 || in.GroupID == schemas.Int(o.Group)) &&
 					(in.OrderID == nil || core.OrderID(*in.OrderID) == o.ID && o.ID != 0) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
 			},
-			ended: func(o *view.Order) bool { return o.CreatedTs < span.From },
+			past: func(o *view.Order) bool { return o.CreatedTs < span.From },
 			show: func(o *view.Order) schemas.Order {
 				if len(ids) == 0 { // rows of the mirror in the place of some of memory
 					return OrderOf(o)

@@ -129,8 +129,8 @@ var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 				return matchesMarket(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order) &&
 					span.Has(f.Ts) && matchesRound(in.RoundNumber, f.Number) && matchesFilter(in.Side, f.Side.String())
 			},
-			ended: func(f *view.Fill) bool { return f.Ts < span.From },
-			show:  FillOf, at: func(f *view.Fill) uint64 { return f.N },
+			past: func(f *view.Fill) bool { return f.Ts < span.From },
+			show: FillOf, at: func(f *view.Fill) uint64 { return f.N },
 			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Fill, _ error) {
 				rows, err := v.History.Fills(ctx, caller.User, below, limit, history.FillFilter{
 					Span: span, Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), Round: (*uint64)(in.RoundNumber), Side: in.Side,
@@ -194,9 +194,9 @@ var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 			keep: func(x history.Numbered[view.Settlement]) bool {
 				return span.Has(x.Row.Ts) && matchesRound(in.RoundNumber, x.Row.Number)
 			},
-			ended: func(x history.Numbered[view.Settlement]) bool { return x.Row.Ts < span.From },
-			at:    numberOf[view.Settlement],
-			show:  func(x history.Numbered[view.Settlement]) schemas.Settlement { return SettlementOf(&x.Row) },
+			past: func(x history.Numbered[view.Settlement]) bool { return x.Row.Ts < span.From },
+			at:   numberOf[view.Settlement],
+			show: func(x history.Numbered[view.Settlement]) schemas.Settlement { return SettlementOf(&x.Row) },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]history.Numbered[view.Settlement], error) {
 				return v.History.Settlements(ctx, caller.User, below, limit, history.SettlementFilter{Span: span, Round: (*uint64)(in.RoundNumber)})
 			},

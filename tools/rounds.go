@@ -27,8 +27,8 @@ var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 			keep: func(r *view.Round) bool {
 				return matchesMarket(in.MarketID, r.Market) && (in.Category == nil || uint16(*in.Category) == r.Category) && matchesRound(in.RoundNumber, r.Number)
 			},
-			ended: func(r *view.Round) bool { return in.RoundNumber != nil && r.Number < uint64(*in.RoundNumber) },
-			show:  func(r *view.Round) schemas.Round { return RoundOf(&r.Round, now) }, at: numberOfRound,
+			past: func(r *view.Round) bool { return in.RoundNumber != nil && r.Number < uint64(*in.RoundNumber) },
+			show: func(r *view.Round) schemas.Round { return RoundOf(&r.Round, now) }, at: numberOfRound,
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Round, error) {
 				rows, err := v.History.Rounds(ctx, below, limit, history.RoundFilter{Market: marketFilter(in.MarketID), Category: categoryFilter(in.Category), Number: (*uint64)(in.RoundNumber)})
 				return pointers(rows), err

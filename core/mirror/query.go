@@ -26,6 +26,7 @@ type query struct {
 	scan             string // the column by which rows are read, newest first; "": conditions or an index select them
 	scanned, scanArg int    // places of its upper bound in where and args; the conditions before select what is read
 	moreArgs         int    // number of the arguments of more
+	bounds           []bound
 }
 
 func (q *query) and(condition string, arg any) {
@@ -96,69 +97,61 @@ func (q *query) andSeconds(first, before int64) {
 	}
 }
 
-// within begins a list like from, of the rows with stamps in a span alone. A condition on the stamps
-// would have the database read all rows from the newest to the span; the bounds are positions
-// instead. The conditions of q select the rows of one list. The error is that of a read.
-func (m *Mirror) within(ctx context.Context, route string, id tableID, q *query, position, stamp string, from uint64, s history.Span) error {
-	list := *q
-	if s.From != 0 {
-		first, err := m.firstSince(ctx, id, &list, position, stamp, s.From)
-		if err != nil {
-			return m.unread(route, err)
-		}
-		q.and(position+" >= ?", int64(first))
-	}
-	if s.To != 0 {
-		first, err := m.firstSince(ctx, id, &list, position, stamp, s.To)
-		if err != nil {
-			return m.unread(route, err)
-		}
-		from = lower(from, first)
-	}
+// bound selects rows by a value that never falls from position to position.
+type bound struct {
+	column       string
+	history.Span // of the value
+}
+
+// within begins a list like from, of the rows within bounds alone. list finds their positions, because a
+// condition on the values would have the database read all rows from the newest on.
+func (q *query) within(position string, from uint64, bounds ...bound) {
+	q.bounds = bounds
+	q.and(position+" >= ?", int64(0)) // narrow sets it
 	q.from(position, from)
+}
+
+// narrow sets the positions between which the rows within the bounds of q are.
+func (q *query) narrow(ctx context.Context, s store, dsn string, t *table) error {
+	list := query{where: q.where[:q.scanned], args: q.args[q.moreArgs:q.scanArg]}
+	for _, b := range q.bounds {
+		if b.From > 0 {
+			first, err := list.firstSince(ctx, s, dsn, t, q.scan, b.column, b.From)
+			if err != nil {
+				return err
+			}
+			q.args[q.scanArg-1] = max(q.args[q.scanArg-1].(int64), first)
+		}
+		if b.To > 0 {
+			first, err := list.firstSince(ctx, s, dsn, t, q.scan, b.column, b.To)
+			if err != nil {
+				return err
+			}
+			q.args[q.scanArg] = min(q.args[q.scanArg].(int64), first)
+		}
+	}
 	return nil
 }
 
-// unread counts a failed read and returns its error.
-func (m *Mirror) unread(route string, err error) error {
-	err = errors.Join(history.ErrUnavailable, err)
-	m.stats.read(route, err)
-	return err
-}
-
-// lower returns the lower one of two bounds; from 0 is none.
-func lower(from, first uint64) uint64 {
-	if from == 0 {
-		return first
-	}
-	return min(from, first)
-}
-
-// firstSince returns the least position in a list of which a value is at least v, or one behind the last
-// row. Values never fall from row to row, so each step halves what is left.
-func (m *Mirror) firstSince(ctx context.Context, id tableID, list *query, position, value string, v int64) (uint64, error) {
-	s := m.store.Load()
-	if s == nil {
-		return 0, history.ErrUnavailable
-	}
-	t := &schema[id]
+// firstSince returns the least position in the list of which a value is at least v, or one behind the last
+// row. Each step halves what is left.
+func (q *query) firstSince(ctx context.Context, s store, dsn string, t *table, position, value string, v int64) (int64, error) {
 	// last returns the last row below a position, 0 if there is none.
-	last := func(below uint64) (at uint64, v int64, err error) {
-		q := query{where: slices.Clone(list.where), args: slices.Clone(list.args[list.moreArgs:])}
-		q.and(position+" < ?", int64(below))
-		err = (*s).page(ctx, q.sql(position+", "+value, t, position+" DESC", m.o.DSN), append(q.args, 1), func(values []any) error {
+	last := func(below int64) (at, v int64, err error) {
+		list := query{where: slices.Clone(q.where), args: slices.Clone(q.args)}
+		list.and(position+" < ?", below)
+		err = s.page(ctx, list.sql(position+", "+value, t, position+" DESC", dsn), append(list.args, 1), func(values []any) error {
 			r := row{values: values}
-			at, v = r.uint(), r.int()
+			at, v = r.int(), r.int()
 			return r.err
 		})
 		return at, v, err
 	}
 	newest, _, err := last(math.MaxInt64)
-	low, high := uint64(1), newest+1 // the row is in between
+	low, high := int64(1), newest+1 // the row is in between
 	for err == nil && low < high {
 		middle := (low + high) / 2
-		var at uint64
-		var found int64
+		var at, found int64
 		switch at, found, err = last(middle + 1); {
 		case at == 0 || found < v: // the mirror may lack the oldest rows
 			low = middle + 1
@@ -322,6 +315,9 @@ func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q que
 	t := &schema[id]
 	ctx, cancel := context.WithTimeout(ctx, m.limit)
 	defer cancel()
+	if err := q.narrow(ctx, *s, m.o.DSN, t); err != nil {
+		return nil, errors.Join(history.ErrUnavailable, err)
+	}
 	var unexpected error
 	read := func(ctx context.Context, q query) error {
 		before := len(out)

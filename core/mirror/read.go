@@ -17,13 +17,9 @@ import (
 
 // Fills returns fills of an account.
 func (m *Mirror) Fills(ctx context.Context, u core.UserID, from uint64, limit int, f history.FillFilter) ([]history.Numbered[view.Fill], error) {
-	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
-	defer cancel()
 	var q query
 	q.and("user_id = ?", int64(u))
-	if err := m.within(ctx, "fills", fills, &q, "n", "ts", from, f.Span); err != nil {
-		return nil, err
-	}
+	q.within("n", from, bound{"ts", f.Span})
 	andEqual(&q, "market_id", f.Market)
 	andEqual(&q, "round_number", f.Round)
 	q.andNamed("side", f.Side)
@@ -49,13 +45,9 @@ func decodeFill(r *row) (x history.Numbered[view.Fill]) {
 
 // Orders returns orders of an account in their last state. Their number is CreatedSeq.
 func (m *Mirror) Orders(ctx context.Context, u core.UserID, from uint64, limit int, f history.OrderFilter) ([]view.Order, error) {
-	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
-	defer cancel()
 	var q query
 	q.and("user_id = ?", int64(u))
-	if err := m.within(ctx, "orders", orders, &q, "created_seq", "created_ts", from, f.Span); err != nil {
-		return nil, err
-	}
+	q.within("created_seq", from, bound{"created_ts", f.Span})
 	andEqual(&q, "market_id", f.Market)
 	q.andNamed("side", f.Side)
 	if f.Group != 0 {
@@ -114,13 +106,9 @@ func (m *Mirror) Order(ctx context.Context, u core.UserID, id core.OrderID) (*vi
 
 // Trades returns the public trades of a slot.
 func (m *Mirror) Trades(ctx context.Context, market core.MarketID, from uint64, limit int, f history.TradeFilter) ([]history.Numbered[view.Trade], error) {
-	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
-	defer cancel()
 	var q query
 	q.and("market_id = ?", int64(market))
-	if err := m.within(ctx, "trades", trades, &q, "n", "ts", from, f.Span); err != nil {
-		return nil, err
-	}
+	q.within("n", from, bound{"ts", f.Span})
 	return list(ctx, m, "trades", trades, q, "n DESC", limit, decodeTrade)
 }
 
@@ -134,13 +122,9 @@ func decodeTrade(r *row) (x history.Numbered[view.Trade]) {
 
 // Settlements returns settlements of an account.
 func (m *Mirror) Settlements(ctx context.Context, u core.UserID, from uint64, limit int, f history.SettlementFilter) ([]history.Numbered[view.Settlement], error) {
-	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
-	defer cancel()
 	var q query
 	q.and("user_id = ?", int64(u))
-	if err := m.within(ctx, "settlements", settlements, &q, "n", "ts", from, f.Span); err != nil {
-		return nil, err
-	}
+	q.within("n", from, bound{"ts", f.Span})
 	andEqual(&q, "round_number", f.Round)
 	return list(ctx, m, "settlements", settlements, q, "n DESC", limit, decodeSettlement)
 }
@@ -164,13 +148,9 @@ const forecastState = `, NOT EXISTS (SELECT 1 FROM forecasts AS later WHERE late
 
 // Forecasts returns forecasts of an account as they were after the command asOf. Their number is N.
 func (m *Mirror) Forecasts(ctx context.Context, u core.UserID, from uint64, limit int, asOf uint64, f history.ForecastFilter) ([]view.Forecast, error) {
-	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
-	defer cancel()
 	q := query{more: forecastState, args: []any{int64(asOf), int64(asOf), int64(asOf)}, moreArgs: 3}
 	q.and("user_id = ?", int64(u))
-	if err := m.within(ctx, "forecasts", forecasts, &q, "n", "ts", from, f.Span); err != nil {
-		return nil, err
-	}
+	q.within("n", from, bound{"ts", f.Span})
 	andEqual(&q, "market_id", f.Market)
 	andEqual(&q, "round_number", f.Round)
 	return list(ctx, m, "forecasts", forecasts, q, "n DESC", limit, decodeForecast)
@@ -202,23 +182,11 @@ func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit i
 func (m *Mirror) ledgerRows(ctx context.Context, route string, u core.UserID, from uint64, limit int, f history.LedgerFilter) ([]view.LedgerRow, error) {
 	var q query
 	q.and("user_id = ?", int64(u))
-	if f.BelowSeq != 0 {
-		first, err := m.firstSince(ctx, ledger, &q, "n", "seq", int64(f.BelowSeq))
-		if err != nil {
-			return nil, m.unread(route, err)
-		}
-		from = lower(from, first)
-	}
+	bySeq := history.Span{To: int64(f.BelowSeq)}
 	if f.Order != nil { // an order has no row from before its own command
-		first, err := m.firstSince(ctx, ledger, &q, "n", "seq", int64(*f.Order))
-		if err != nil {
-			return nil, m.unread(route, err)
-		}
-		q.and("n >= ?", int64(first))
+		bySeq.From = int64(*f.Order)
 	}
-	if err := m.within(ctx, route, ledger, &q, "n", "ts", from, f.Span); err != nil {
-		return nil, err
-	}
+	q.within("n", from, bound{"ts", f.Span}, bound{"seq", bySeq})
 	andEqual(&q, "market_id", f.Market)
 	andEqual(&q, "round_number", f.Round)
 	andEqual(&q, "order_id", f.Order)
