@@ -78,7 +78,11 @@ func startEtcd(o *Options) (*embed.Etcd, error) {
 	cfg.QuotaBackendBytes, cfg.MaxRequestBytes = cmp.Or(o.quota, etcdQuota), etcdRequest
 	cfg.WarningApplyDuration, cfg.WarningUnaryRequestDuration = time.Second, time.Second
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(etcdLog{o}))
-	e, err := startEmbedded(cfg)
+	var e *embed.Etcd
+	err = whenFree(func() (err error) {
+		e, err = startEmbedded(cfg)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", damageOfWAL(o.Dir, err))
 	}

@@ -97,7 +97,7 @@ func newFollowPort(ctx context.Context, n node, address string, o *Options) (*fo
 	if o.Cert != "" {
 		p.server.TLSConfig = o.serverTLS(roleMember, roleFollower)
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := listenTCP(address)
 	return p, l, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -66,7 +65,7 @@ func (c *Cluster) serveForming() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := listenTCP(address)
 	if err != nil {
 		return nil, err
 	}
