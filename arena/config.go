@@ -310,7 +310,7 @@ func mandateError(f *schemas.Fault) error {
 	if name := strings.TrimPrefix(f.Field, "mandate."); f.Field != "" && !slices.ContainsFunc(fields, func(x string) bool { return name == x || strings.HasPrefix(name, x+"[") }) {
 		return fmt.Errorf("%s: a mandate has no such field, but %s", f.Field, strings.Join(fields, ", "))
 	}
-	text := cmp.Or(f.Field, "mandate") + ": " + cmp.Or(f.Limit, f.Message, f.Code)
+	text := cmp.Or(f.Field, "mandate") + ": " + cmp.Or(f.Limit, f.Message(), f.Code)
 	if f.Got != "" {
 		text += ", not " + f.Got
 	}

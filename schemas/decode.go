@@ -2,9 +2,11 @@ package schemas
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"duplex/core"
@@ -60,8 +62,8 @@ func DecodeArguments(raw []byte, into any) *Fault {
 
 func decode(body []byte, into any, from location) *Fault {
 	v := jsontext.Value(body)
-	if v.Kind() != '{' || !v.IsValid() {
-		return newFault("malformed_json", "", quoted(string(body)), "one JSON object: no duplicate names, nothing after it, UTF-8")
+	if f := checkObject(v); f != nil {
+		return f
 	}
 	target := reflect.ValueOf(into).Elem()
 	got := decodeObject(v, requestTypeOf(target.Type()), target, from, "")
@@ -69,6 +71,39 @@ func decode(body []byte, into any, from location) *Fault {
 		got = deferToCore(got, target)
 	}
 	return got.first()
+}
+
+// checkObject returns malformed_json unless v is one JSON object. It names a member that is there twice.
+func checkObject(v jsontext.Value) *Fault {
+	if v.Kind() == '{' && v.IsValid() {
+		return nil
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(v))
+	if err := dec.SkipValue(); v.Kind() == '{' && errors.Is(err, jsontext.ErrDuplicateName) {
+		syntactic, _ := errors.AsType[*jsontext.SyntacticError](err)
+		return newFault("malformed_json", fieldAt(syntactic.JSONPointer), quoted(string(v)), "given twice")
+	}
+	return newFault("malformed_json", "", quoted(string(v)), "one JSON object: no duplicate names, nothing after it, UTF-8")
+}
+
+// fieldAt returns a pointer in the form of Fault.Field, such as orders[2].qty.
+func fieldAt(p jsontext.Pointer) (field string) {
+	for name := range p.Tokens() {
+		if _, err := strconv.ParseUint(name, 10, 32); err == nil && field != "" {
+			field += "[" + name + "]"
+		} else {
+			field = joinPath(field, shownName(name))
+		}
+	}
+	return field
+}
+
+// shownName returns the name of a member, quoted if it is empty or has what does not show.
+func shownName(name string) string {
+	if p := Printable(name); p == name && name != "" {
+		return p
+	}
+	return strconv.QuoteToASCII(Printable(name))
 }
 
 // deferToCore moves a fault that the core records into the request, if the request can
@@ -151,17 +186,14 @@ func decodeObject(v jsontext.Value, p *requestType, target reflect.Value, from l
 // unknown returns the fault of an unknown member. The fault names the field that was
 // probably meant, unless the object has that field too.
 func (p *requestType) unknown(name string, value jsontext.Value, seen []bool, from location, at string) *Fault {
-	where := joinPath(at, Printable(name))
+	where := joinPath(at, shownName(name))
 	i, ok := p.meant(name, from)
 	if !ok || seen[i] {
 		return newFault("unknown_field", where, Shown(value), "no such field")
 	}
 	f := &p.fields[i]
 	out := newFault("unknown_field", where, Shown(value), "use "+f.Name+", "+f.domainText)
-	out.Instead = f.Name
-	if f.Doc != "" {
-		out.Message += ". " + f.Doc
-	}
+	out.Instead, out.Doc = f.Name, f.Doc
 	return out
 }
 
@@ -220,13 +252,22 @@ func decodeMember(v jsontext.Value, f *field, target reflect.Value, from locatio
 	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strictOptions) != nil:
 		target.SetZero()
 		if n, item := f.wrongItem(v, target.Type()); item != nil {
-			at, sent = fmt.Sprintf("%s[%d]", at, n), item
+			out.add(newFault("schema_violation", fmt.Sprintf("%s[%d]", at, n), Shown(item), f.itemText))
+			break
 		}
-		out.add(newFault("schema_violation", at, Shown(sent), f.domainText))
+		out.add(newFault("schema_violation", at, Shown(sent), f.domainOf(sent, from)))
 	default:
 		out.add(f.checkDomain(target, Shown(sent), at))
 	}
 	return out
+}
+
+// domainOf returns the domain of f in words, for a value of another type.
+func (f *field) domainOf(sent jsontext.Value, from location) string {
+	if from == inArguments && f.kind == kindU64 && sent.Kind() == '0' && !f.list {
+		return f.domainText + ": JSON keeps a number of this size only as a string"
+	}
+	return f.domainText
 }
 
 // wrongItem returns the first item of an array that does not decode; nil if v is no array.
@@ -322,7 +363,7 @@ func (f *field) checkValue(v reflect.Value, got, at string) *Fault {
 		}
 	}
 	if !ok {
-		return newFault(f.code, at, got, f.domainText)
+		return newFault(f.code, at, got, f.itemText)
 	}
 	return nil
 }

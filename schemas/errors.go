@@ -170,14 +170,63 @@ type Error struct {
 	Origin  string   `json:"origin" enum:"core,port,gateway"`
 	Message string   `json:"message" doc:"The code; 'rate limited' for rate_limited"`
 	Details *Details `json:"details" nullable:"true" doc:"retry_after_ms for rate_limited and history_behind, the bound for mandate_violation, else null"`
-	Field   string   `json:"field,omitzero" doc:"What is wrong in a malformed request, such as orders[2].qty or a parameter by its name"`
-	Hint    string   `json:"hint,omitzero" doc:"For people: what is legal there"`
+	Field   string   `json:"field,omitzero" doc:"What the code is about, such as orders[2].qty or a parameter by its name"`
+	Hint    string   `json:"hint,omitzero" doc:"For people: what is legal there, or what to do next"`
 }
 
 // With returns the error with the field and the hint of a fault (docs/rules/errors.md#error-body).
 func (e Error) With(f *Fault) Error {
 	e.Field, e.Hint = f.Field, f.hint()
 	return e
+}
+
+// About returns the error with the general hint of its code, and the member of a request that the code is about
+// (docs/rules/errors.md#error-body). in is the decoded request, a pointer, or nil. What the same request may cure
+// later has none, and unauthorized tells nothing.
+func (e Error) About(in any) Error {
+	m := ErrorInfoOf(e.Code)
+	if m.Retry != Never || e.Code == "unauthorized" {
+		return e
+	}
+	e.Hint = m.hint()
+	if names := FaultyFields[e.Code]; names != nil && in != nil {
+		e.Field = sentField(in, names)
+	}
+	return e
+}
+
+// FaultyFields are the members of a request that a code is about. Of several the first that was sent counts.
+var FaultyFields = map[string][]string{
+	"unknown_market":                 {"market_id"},
+	"market_not_trading":             {"market_id"},
+	"market_paused":                  {"market_id"},
+	"round_not_found":                {"market_id", "round_number"},
+	"stale_generation":               {"generation"},
+	"unknown_order":                  {"order_id", "client_order_id"},
+	"duplicate_client_order_id":      {"client_order_id"},
+	"invalid_decrease":               {"reduce_to", "reduce_by"},
+	"insufficient_position":          {"qty"},
+	"insufficient_balance":           {"qty", "amount"},
+	"reduce_only_violation":          {"qty"},
+	"per_market_limit":               {"qty"},
+	"open_order_limit":               {"market_id"},
+	"bad_qty":                        {"qty"},
+	"bad_expiry":                     {"expiry_ts", "expires_in_ms"},
+	"bad_cursor":                     {"cursor"},
+	"duplicate_client_withdrawal_id": {"client_withdrawal_id"},
+	"bad_destination":                {"destination"},
+	"withdrawal_refused":             {"destination"},
+	"invalid_timeout":                {"timeout_ms"},
+	"unknown_agent":                  {"agent_id"},
+	"unknown_withdrawal":             {"withdrawal_id"},
+	"unknown_user":                   {"user_id"},
+	"unknown_approval":               {"approval_id"},
+	"unknown_key":                    {"api_key"},
+	"duplicate_agent_name":           {"name"},
+	"duplicate_client_transfer_id":   {"client_transfer_id"},
+	"stale_mandate":                  {"if_rev"},
+	"duplicate_deposit_id":           {"deposit_id"},
+	"duplicate_operator_name":        {"name"},
 }
 
 // Bare returns the error without a field and a hint, which tools have beside it.

@@ -17,24 +17,32 @@ type Fault struct {
 	Field   string // such as orders[2].qty; "" for the whole request
 	Got     string // the value, as printable JSON text cut to maxShownBytes; "" if absent
 	Limit   string // the legal values
-	Message string // for people
 	Instead string // for unknown_field: the field that was probably meant
+	Doc     string // what that field means
 }
 
-func (f *Fault) Error() string { return f.Code + ": " + f.Message }
+func (f *Fault) Error() string { return f.Code + ": " + f.Message() }
+
+// Message says for people what is wrong where.
+func (f *Fault) Message() string {
+	text := f.Limit
+	if f.Field != "" && text != "" {
+		text = f.Field + ": " + text
+	}
+	if f.Doc != "" {
+		text += ". " + f.Doc
+	}
+	return text
+}
 
 // schemaViolation returns the fault of a rule that involves several fields.
 func schemaViolation(field, limit string) *Fault {
-	return &Fault{Code: "schema_violation", Field: field, Limit: limit, Message: field + ": " + limit}
+	return newFault("schema_violation", field, "", limit)
 }
 
 // newFault returns a fault. got is JSON text from Shown or quoted, or "".
 func newFault(code, field, got, limit string) *Fault {
-	msg := limit
-	if field != "" {
-		msg = field + ": " + limit
-	}
-	return &Fault{Code: code, Field: field, Got: got, Limit: limit, Message: msg}
+	return &Fault{Code: code, Field: field, Got: got, Limit: limit}
 }
 
 // Shown returns a JSON value in the form in which a fault shows it: a number, true,

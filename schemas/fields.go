@@ -102,6 +102,7 @@ type field struct {
 	code       string // the fault of a value outside the domain
 	missing    string // the fault of a required field that is absent
 	domainText string // the domain in words
+	itemText   string // that of one item of a list, or domainText
 	elem       *requestType
 }
 
@@ -139,6 +140,7 @@ func newField(m Member) field {
 		f.pattern = regexp.MustCompile(m.Pattern)
 	}
 	f.code, f.missing = cmp.Or(m.tag.Get("fault"), "schema_violation"), cmp.Or(m.tag.Get("missing"), "schema_violation")
+	f.itemText = f.describeItem()
 	f.domainText = f.describeDomain()
 	return f
 }
@@ -173,31 +175,34 @@ func (f *field) setType(t reflect.Type) {
 
 // describeDomain returns the domain of f in words.
 func (f *field) describeDomain() string {
-	var one string
-	switch f.kind {
-	case kindU64:
-		one = "a string of decimal digits, at most 2^64 − 1"
-		if f.nonzero {
-			one += ", not 0"
-		}
-	case kindInt:
-		one = "an integer" + describeRange(f.Min, f.Max)
-	case kindBool:
-		one = "true or false"
-	case kindDollars:
-		one = "dollars over 0 with at most two decimals"
-	case kindObject, kindRaw:
-		one = "an object"
-	default:
-		one = f.describeText()
-	}
 	switch {
 	case !f.list:
-		return one
+		return f.itemText
 	case f.ItemsMax > 0:
-		return fmt.Sprintf("an array of %d to %d, each %s", f.ItemsMin, f.ItemsMax, one)
+		return fmt.Sprintf("an array of %d to %d, each %s", f.ItemsMin, f.ItemsMax, f.itemText)
 	default:
-		return "an array, each " + one
+		return "an array, each " + f.itemText
+	}
+}
+
+// describeItem returns the domain of one value of f in words.
+func (f *field) describeItem() string {
+	switch f.kind {
+	case kindU64:
+		if f.nonzero {
+			return "a string of decimal digits, at most 2^64 − 1, not 0"
+		}
+		return "a string of decimal digits, at most 2^64 − 1"
+	case kindInt:
+		return "an integer" + describeRange(f.Min, f.Max)
+	case kindBool:
+		return "true or false"
+	case kindDollars:
+		return "dollars over 0 with at most two decimals"
+	case kindObject, kindRaw:
+		return "an object"
+	default:
+		return f.describeText()
 	}
 }
 
@@ -225,6 +230,22 @@ func describeRange(lo, hi *int64) string {
 	default:
 		return ""
 	}
+}
+
+// sentField returns the first of some members that a decoded request sets, else the first that it can have, else "".
+func sentField(in any, names []string) (first string) {
+	v := reflect.ValueOf(in).Elem()
+	p := requestTypeOf(v.Type())
+	for _, name := range names {
+		i, ok := p.byName[name]
+		if ok && !v.FieldByIndex(p.fields[i].index).IsZero() {
+			return name
+		}
+		if ok && first == "" {
+			first = name
+		}
+	}
+	return first
 }
 
 func intTag(tag string) *int64 {

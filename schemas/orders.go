@@ -94,7 +94,7 @@ func (o *PlaceOrder) checkMarket() *Fault {
 	case o.PostOnly:
 		return schemaViolation("post_only", "a market order takes: it cannot be post_only")
 	case o.Side == "buy" && o.MaxCost == 0:
-		return schemaViolation("max_cost", "a market buy needs a max_cost over 0")
+		return schemaViolation("max_cost", "over 0 for a market buy")
 	}
 	return o.checkSell()
 }
@@ -102,22 +102,22 @@ func (o *PlaceOrder) checkMarket() *Fault {
 func (o *PlaceOrder) checkLimit() *Fault {
 	switch tif := o.EffectiveTIF(); {
 	case o.Tick == nil:
-		return schemaViolation("tick", "a limit order needs a tick")
+		return schemaViolation("tick", "required for a limit order")
 	case o.WorstTick != nil:
-		return schemaViolation("worst_tick", "worst_tick is for market orders: a limit has tick")
+		return schemaViolation("worst_tick", "for market orders alone: a limit has tick")
 	case tif == "gtt" && o.ExpiryTs == nil:
-		return schemaViolation("expiry_ts", "gtt needs an expiry_ts")
+		return schemaViolation("expiry_ts", "required for gtt")
 	case tif != "gtt" && o.ExpiryTs != nil && *o.ExpiryTs != 0:
-		return schemaViolation("expiry_ts", "expiry_ts is for tif gtt alone")
+		return schemaViolation("expiry_ts", "for tif gtt alone")
 	case o.PostOnly && (tif == "ioc" || tif == "fok"):
-		return schemaViolation("post_only", "post_only needs an order that may rest: gtc or gtt")
+		return schemaViolation("post_only", "only for an order that may rest: gtc or gtt")
 	}
 	return o.checkSell()
 }
 
 func (o *PlaceOrder) checkSell() *Fault {
 	if o.Side == "sell" && o.MaxCost != 0 {
-		return schemaViolation("max_cost", "max_cost is for buys alone")
+		return schemaViolation("max_cost", "for buys alone")
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (p *requestType) decodeParameter(pair string, target reflect.Value, seen []
 	i, ok := p.byName[name]
 	switch {
 	case err != nil || !ok || p.fields[i].in != inQuery:
-		return newFault("unknown_field", Printable(rawName), quoted(rawValue), "no such parameter")
+		return newFault("unknown_field", shownName(rawName), quoted(rawValue), "no such parameter")
 	case seen[i]:
 		return newFault("unknown_field", name, quoted(rawValue), "given twice")
 	}
@@ -92,7 +92,7 @@ func DecodePath(name, value string, into any) *Fault {
 	}
 	f := &p.fields[i]
 	if f.kind != kindString && len(value) > 1 && value[0] == '0' {
-		return newFault(f.code, name, quoted(value), f.domainText)
+		return newFault(f.code, name, quoted(value), "without zeros in front")
 	}
 	if x := f.decodeText(value, target.FieldByIndex(f.index), name); x != nil {
 		x.Code = f.code

@@ -80,9 +80,9 @@ func ToolErrorOfFault(f *Fault) ToolError {
 func (f *Fault) hint() string {
 	switch {
 	case f.Instead != "":
-		return "No field " + f.Message + "."
-	case f.Message != "":
-		return f.Message + ". " + GeneralHint(f.Code)
+		return "No field " + f.Message() + "."
+	case f.Limit != "":
+		return f.Message() + ". " + GeneralHint(f.Code)
 	}
 	return GeneralHint(f.Code)
 }

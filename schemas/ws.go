@@ -160,12 +160,14 @@ type WSCommand struct {
 	Params []byte
 }
 
+// WSListSubscriptions are the params of the command list_subscriptions: none.
+type WSListSubscriptions struct{}
+
 // DecodeWSCommand decodes a command. With a fault it still returns the id, if the id
 // could be read, so that the error can name it (docs/rules/events.md#commands).
 func DecodeWSCommand(raw []byte) (WSCommand, *Fault) {
-	v := jsontext.Value(raw)
-	if v.Kind() != '{' || !v.IsValid() {
-		return WSCommand{}, newFault("malformed_json", "", quoted(string(raw)), "one JSON object: no duplicate names, nothing after it, UTF-8")
+	if f := checkObject(raw); f != nil {
+		return WSCommand{}, f
 	}
 	var c WSCommand
 	var out faultSet
@@ -208,7 +210,7 @@ func (c *WSCommand) decodeMember(name string, value jsontext.Value) *Fault {
 		}
 		c.Params = bytes.Clone(value)
 	default:
-		return newFault("unknown_field", Printable(name), Shown(value), "no such field")
+		return newFault("unknown_field", shownName(name), Shown(value), "no such field")
 	}
 	return nil
 }

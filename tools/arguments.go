@@ -68,7 +68,7 @@ func (v *Venue) Complete(caller Caller, in *schemas.OrderArguments) (err error) 
 		if first > 0 {
 			limit = fmt.Sprintf("at least $%s, which one contract costs now", schemas.USD(first))
 		}
-		err = &schemas.Fault{Code: "schema_violation", Field: "dollars", Limit: limit, Message: "dollars: " + limit}
+		err = &schemas.Fault{Code: "schema_violation", Field: "dollars", Limit: limit}
 	})
 	return err
 }

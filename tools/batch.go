@@ -17,7 +17,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 		if v.unfunded(caller.User) {
 			out := schemas.PlaceResults{Results: make([]schemas.PlaceResult, len(in.Orders))}
 			for i := range in.Orders {
-				out.Results[i].Error = batchError(v.unfundedRejection(&in.Orders[i], placeCommand(caller, &in.Orders[i])))
+				out.Results[i].Error = batchError(v.unfundedRejection(&in.Orders[i], placeCommand(caller, &in.Orders[i])), &in.Orders[i])
 			}
 			return out, nil
 		}
@@ -37,7 +37,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 				o, err = outcome(&in.Orders[i], e.Receipt)
 			}
 			if err != nil {
-				one.Error = batchError(err)
+				one.Error = batchError(err, &in.Orders[i])
 			} else {
 				one.Outcome = &o
 			}
@@ -46,8 +46,8 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 	},
 }
 
-// batchError returns the error of an item of a batch.
-func batchError(err error) *schemas.Error { return schemas.Ptr(Explain(ErrorOf(err), err)) }
+// batchError returns the error of an item of a batch; in is its request, a pointer.
+func batchError(err error, in any) *schemas.Error { return schemas.Ptr(Explain(ErrorOf(err), err, in)) }
 
 var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 	Spec: Spec{
@@ -68,7 +68,7 @@ var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 		for i, e := range ends {
 			c, err := canceled(e.Receipt, e.Err)
 			if err != nil {
-				out.Results[i].Error = batchError(err)
+				out.Results[i].Error = batchError(err, &schemas.CancelOneOrder{OrderID: &in.OrderIDs[i]})
 			} else {
 				out.Results[i].Canceled = &c
 			}

@@ -49,10 +49,11 @@ func ErrorOf(err error) schemas.Error {
 	}
 }
 
-// Explain returns e, the wire error of err, with the field and the hint of a malformed request, as REST has them.
-func Explain(e schemas.Error, err error) schemas.Error {
+// Explain returns e, the wire error of err, with a field and a hint, as REST has them. in is the decoded request, a
+// pointer, or nil.
+func Explain(e schemas.Error, err error, in any) schemas.Error {
 	if fault, ok := errors.AsType[*schemas.Fault](err); ok && fault.Code == e.Code {
 		return e.With(fault)
 	}
-	return e
+	return e.About(in)
 }

@@ -99,10 +99,10 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request, c *Call, by listene
 func (g *Gate) handler(lane string, by listenerRules, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		c := &Call{Lane: lane, ID: requestID(), Trace: traceID(r.Header), place: placeOf(r)}
+		c := &Call{Lane: lane, ID: requestID(), Trace: traceID(r.Header), place: placeOf(r), signed: by.signed}
 		w.Header()["X-Request-Id"] = []string{c.ID}
 		rec := &statusRecorder{ResponseWriter: w}
-		defer g.finish(rec, r, c, by.signed, start)
+		defer g.finish(rec, r, c, start)
 		bounded := by.signed && !g.pathOptions(r).NoBudget
 		conn := connOf(r)
 		c.ambiguousFraming = conn.ambiguousEnd()
@@ -118,7 +118,7 @@ func (g *Gate) handler(lane string, by listenerRules, next http.Handler) http.Ha
 		}
 		if err != nil {
 			closeUnsigned(rec, r, err)
-			g.writePathError(rec, r, err)
+			g.writePathError(rec, r, c, err)
 			return
 		}
 		serve := func(w http.ResponseWriter, r *http.Request) {
@@ -137,7 +137,7 @@ func (g *Gate) handler(lane string, by listenerRules, next http.Handler) http.Ha
 		}
 		if !by.signed && r.Method != http.MethodGet && r.Method != http.MethodHead {
 			if err := c.place.beginWrite(); err != nil {
-				g.writePathError(rec, r, err)
+				g.writePathError(rec, r, c, err)
 				return
 			}
 			defer c.place.endWrite()
@@ -323,10 +323,10 @@ func (g *Gate) waitSeq(ctx context.Context, in any) error {
 	return nil
 }
 
-// Respond writes out with the given status, or the error body of err.
-func (g *Gate) Respond(w http.ResponseWriter, status int, out any, err error) {
+// Respond writes out with the given status, or the error body of err for the decoded request in.
+func (g *Gate) Respond(w http.ResponseWriter, in any, status int, out any, err error) {
 	if err != nil {
-		g.WriteError(w, err)
+		g.writeError(w, err, in, "")
 		return
 	}
 	WriteJSON(w, status, out)
@@ -370,7 +370,7 @@ func (g *Gate) bind(name string, newInput func() any, do func(context.Context, *
 			return
 		}
 		status, out, err := do(ctx, c, in)
-		g.Respond(w, status, out, err)
+		g.Respond(w, in, status, out, err)
 	}
 }
 

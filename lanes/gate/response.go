@@ -14,15 +14,13 @@ var jsonType = []string{"application/json"}
 
 // WriteError writes the error body of err (docs/rules/errors.md#error-body), counts it and
 // logs an internal error. err may be of any type.
-func (g *Gate) WriteError(w http.ResponseWriter, err error) { g.writeError(w, err, "") }
+func (g *Gate) WriteError(w http.ResponseWriter, err error) { g.writeError(w, err, nil, "") }
 
-// writeError is WriteError with a hint for an error that has none.
-func (g *Gate) writeError(w http.ResponseWriter, err error, hint string) {
-	e := tools.Explain(g.ReportError(w.Header().Get("X-Request-Id"), err), err)
+// writeError is WriteError for a decoded request, nil if there is none, and with a hint for an error that has none.
+func (g *Gate) writeError(w http.ResponseWriter, err error, in any, hint string) {
+	e := tools.Explain(g.ReportError(w.Header().Get("X-Request-Id"), err), err, in)
 	e.Hint = cmp.Or(e.Hint, hint)
-	if r, ok := w.(interface{ NoteErrorCode(code string) }); ok {
-		r.NoteErrorCode(e.Code)
-	}
+	NoteErrorCode(w, e.Code)
 	WriteJSON(w, e.HTTP(), schemas.ErrorBody{Error: e})
 }
 
@@ -74,7 +72,7 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 // PathOptions changes how the pipeline treats one path of the API.
 type PathOptions struct {
 	// WriteError writes the errors of the stages before the lane; nil means Gate.WriteError.
-	WriteError func(w http.ResponseWriter, r *http.Request, err error)
+	WriteError func(w http.ResponseWriter, r *http.Request, c *Call, err error)
 	// NoBudget leaves the time budget to the lane, and ends the request's context when the
 	// client disconnects.
 	NoBudget bool
@@ -92,14 +90,14 @@ func (g *Gate) SetPathOptions(path string, m PathOptions) {
 func (g *Gate) pathOptions(r *http.Request) PathOptions { return g.pathOptionsByPath[r.URL.Path] }
 
 // writePathError writes an error of the stages before the lane.
-func (g *Gate) writePathError(w http.ResponseWriter, r *http.Request, err error) {
+func (g *Gate) writePathError(w http.ResponseWriter, r *http.Request, c *Call, err error) {
 	if m := g.pathOptions(r); m.WriteError != nil {
-		m.WriteError(w, r, err)
+		m.WriteError(w, r, c, err)
 		return
 	}
 	hint := ""
 	if tools.ErrorOf(err).HTTP() == http.StatusUnauthorized {
-		hint = g.UnauthorizedCause(r, false)
+		hint = g.UnauthorizedCause(r, c)
 	}
-	g.writeError(w, err, hint)
+	g.writeError(w, err, nil, hint)
 }

@@ -25,7 +25,7 @@ const openStatuses = "resting,partially_filled"
 func (x *hintBuilder) complete() {
 	sent := x.named()
 	if x.Field == "" {
-		for _, name := range faultyFields[x.Error.Code] {
+		for _, name := range schemas.FaultyFields[x.Error.Code] {
 			if x.Field == "" || sent[x.Field] == nil && sent[name] != nil {
 				x.Field = name
 			}
@@ -92,28 +92,6 @@ func (x *hintBuilder) faultyItem() (n int, ok bool) {
 	i, ok := strings.CutPrefix(x.Field, "orders[")
 	n, err := strconv.Atoi(i[:max(strings.IndexByte(i, ']'), 0)])
 	return n, ok && err == nil
-}
-
-// faultyFields are the arguments that a code is about. Of several the first that was sent counts.
-var faultyFields = map[string][]string{
-	"unknown_market":                 {"market_id"},
-	"market_not_trading":             {"market_id"},
-	"market_paused":                  {"market_id"},
-	"round_not_found":                {"market_id", "round_number"},
-	"stale_generation":               {"generation"},
-	"unknown_order":                  {"order_id", "client_order_id"},
-	"invalid_decrease":               {"reduce_to", "reduce_by"},
-	"insufficient_position":          {"qty"},
-	"insufficient_balance":           {"qty", "amount"},
-	"per_market_limit":               {"qty"},
-	"open_order_limit":               {"market_id"},
-	"bad_qty":                        {"qty"},
-	"bad_expiry":                     {"expiry_ts", "expires_in_ms"},
-	"bad_cursor":                     {"cursor"},
-	"duplicate_client_withdrawal_id": {"client_withdrawal_id"},
-	"bad_destination":                {"destination"},
-	"withdrawal_refused":             {"destination"},
-	"invalid_timeout":                {"timeout_ms"},
 }
 
 // placement returns the order of a placement or a replace, or nil.

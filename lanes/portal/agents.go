@@ -90,7 +90,7 @@ func (l *lane) setMandate(ctx context.Context, u core.UserID, in *schemas.SetMan
 		return out, fault
 	}
 	if in.Mandate.Kind() == 'n' { // only a new agent can do without a mandate
-		return out, &schemas.Fault{Code: "schema_violation", Field: "mandate", Got: "null", Limit: "an object", Message: "mandate: an object"}
+		return out, &schemas.Fault{Code: "schema_violation", Field: "mandate", Got: "null", Limit: "an object"}
 	}
 	r, err := l.submit(ctx, &core.SetMandate{Owner: u, Agent: core.UserID(in.AgentID), IfRev: uint32(in.IfRev), Mandate: mandate, Audit: accountAudit("mandate set")})
 	return schemas.AgentCreated{UserID: uint32(in.AgentID), Rev: uint32(in.IfRev) + 1, Seq: schemas.U64(r.Stamp.Seq)}, err

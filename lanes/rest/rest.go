@@ -55,8 +55,12 @@ func (l *Lane) register(op tools.Operation) {
 		r, w := humago.Unwrap(hc)
 		setDeprecation(w.Header(), spec.Retirement)
 		c := gate.CallOf(r.Context())
-		out, err := l.gate.Run(r.Context(), c, op, func(in any) error { return decode(r, c, in) })
-		l.gate.Respond(w, spec.Status(), unwrapBatch(out), err)
+		var in any
+		out, err := l.gate.Run(r.Context(), c, op, func(x any) error {
+			in = x
+			return decode(r, c, x)
+		})
+		l.gate.Respond(w, in, spec.Status(), unwrapBatch(out), err)
 	})
 }
 

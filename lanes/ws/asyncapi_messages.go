@@ -29,7 +29,7 @@ var commands = []struct {
 	{messageDoc{name: "subscribe", title: "Subscribe", doc: "Adds one subscription per channel; if one fails, none is added. Without market_ids a subscription covers all markets, including those that open later. since_seq resumes the channel user.", msgType: reflect.TypeFor[schemas.WSSubscribe]()}, []string{"subscribed", "error"}},
 	{messageDoc{name: "unsubscribe", title: "Unsubscribe", doc: "Ends the subscriptions with these sids; if one sid is unknown, none is ended.", msgType: reflect.TypeFor[schemas.WSUnsubscribe]()}, []string{"unsubscribed", "error"}},
 	{messageDoc{name: "update_subscription", title: "Change a subscription", doc: "get_snapshot sends the current state, in sequence with the other messages. add_markets and delete_markets change the markets of the subscription.", msgType: reflect.TypeFor[schemas.WSUpdate]()}, []string{"subscription_updated", "error"}},
-	{messageDoc{name: "list_subscriptions", title: "List subscriptions", doc: "Lists this connection's subscriptions. It has no params.", msgType: reflect.TypeFor[schemas.None]()}, []string{"subscriptions", "error"}},
+	{messageDoc{name: "list_subscriptions", title: "List subscriptions", doc: "Lists this connection's subscriptions. It has no params.", msgType: reflect.TypeFor[schemas.WSListSubscriptions]()}, []string{"subscriptions", "error"}},
 }
 
 // answers lists the answers to commands.

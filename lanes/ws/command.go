@@ -217,7 +217,7 @@ func (c *conn) unsubscribe(id schemas.Int, p *schemas.WSUnsubscribe) error {
 	return nil
 }
 
-func (c *conn) list(id schemas.Int, _ *schemas.None) error {
+func (c *conn) list(id schemas.Int, _ *schemas.WSListSubscriptions) error {
 	l := c.lane
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -127,8 +127,8 @@ class Disarmed(TypedDict):
 class Error(TypedDict):
     code: "ErrorCode"
     details: "Details"  # retry_after_ms for rate_limited and history_behind, the bound for mandate_violation, else null
-    field: NotRequired["str"]  # What is wrong in a malformed request, such as orders[2].qty or a parameter by its name
-    hint: NotRequired["str"]  # For people: what is legal there
+    field: NotRequired["str"]  # What the code is about, such as orders[2].qty or a parameter by its name
+    hint: NotRequired["str"]  # For people: what is legal there, or what to do next
     message: "str"  # The code; 'rate limited' for rate_limited
     num: "int | None"  # Reject code of the shared registry
     origin: "Literal['core', 'port', 'gateway']"
