@@ -61,6 +61,7 @@ func (g *Gate) readBody(w http.ResponseWriter, r *http.Request, c *Call) ([]byte
 	case pending != nil && pending.end():
 		err = tools.NewError("shed")
 	case err != nil:
+		c.cutBody = true
 		err = tools.NewError("unauthorized")
 	case len(body) > MaxBodyBytes:
 		err = tools.NewError("body_too_large")

@@ -131,6 +131,8 @@ type Call struct {
 	place            *place     // of its connection; nil: it has none
 	mark             *core.Mark // that its commands carry; nil: none
 	ambiguousFraming bool       // see framingConn.ambiguousEnd
+	signed           bool       // on the API
+	cutBody          bool       // the body ended early or came late
 }
 
 // identified reports whether the caller is known.

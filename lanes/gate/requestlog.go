@@ -19,14 +19,14 @@ import (
 
 // finish is the deferred end of every request: it turns a panic into an internal error,
 // then counts and logs the request. Neither bodies nor credentials are logged.
-func (g *Gate) finish(w *statusRecorder, r *http.Request, c *Call, signed bool, start time.Time) {
+func (g *Gate) finish(w *statusRecorder, r *http.Request, c *Call, start time.Time) {
 	if p := recover(); p != nil {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p)
 		}
 		g.Log.Error("panic in handler", "request_id", c.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		if w.status == 0 {
-			g.writePathError(w, r, tools.NewError("internal"))
+			g.writePathError(w, r, c, tools.NewError("internal"))
 		}
 	}
 	latency := time.Since(start)
@@ -36,9 +36,12 @@ func (g *Gate) finish(w *statusRecorder, r *http.Request, c *Call, signed bool, 
 		if c.Key != nil {
 			key = c.Key.ID
 		}
-		if signed && w.status == http.StatusUnauthorized {
-			cred, _ := CredentialsOf(r.Header)
-			key, cause = schemas.Printable(cmp.Or(key, cred.Key)), g.unauthorizedCause(r, c.Key != nil)
+		if w.status == http.StatusUnauthorized || w.status == http.StatusTooManyRequests && c.signed && !c.identified() {
+			cause = g.unauthorizedCause(r, c)
+			if c.signed {
+				cred, _ := CredentialsOf(r.Header)
+				key = schemas.Printable(cmp.Or(key, cred.Key))
+			}
 		}
 		path, _, _ := strings.Cut(r.RequestURI, "?")
 		line := []any{"request_id", c.ID, "api_key", key, "method", r.Method, "path", path, "op", c.Op, "status", w.status, "error_code", w.code, "trace_id", c.Trace, "duration", latency}
@@ -56,8 +59,14 @@ type statusRecorder struct {
 	code   string
 }
 
-// NoteErrorCode records the code of an error response.
-func (w *statusRecorder) NoteErrorCode(code string) { w.code = code }
+// NoteErrorCode records the code of an error response for the log. Other writers than those of the gate ignore it.
+func NoteErrorCode(w http.ResponseWriter, code string) {
+	if r, ok := w.(interface{ noteErrorCode(code string) }); ok {
+		r.noteErrorCode(code)
+	}
+}
+
+func (w *statusRecorder) noteErrorCode(code string) { w.code = code }
 
 func (w *statusRecorder) WriteHeader(code int) {
 	w.status = cmp.Or(w.status, code)

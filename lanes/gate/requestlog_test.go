@@ -44,7 +44,7 @@ func TestRequestLog(t *testing.T) {
 	r.Header.Set("Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	guard.ServeHTTP(httptest.NewRecorder(), r)
 	line := log.String()
-	for _, want := range []string{"request_id=", "method=GET", "path=/admin/state ", "status=401", "error_code=unauthorized", "trace_id=4bf92f3577b34da6a3ce929d0e0e4736", "duration="} {
+	for _, want := range []string{"request_id=", "method=GET", "path=/admin/state ", "status=401", "error_code=unauthorized", "cause=token", "trace_id=4bf92f3577b34da6a3ce929d0e0e4736", "duration="} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %s in %s", want, line)
 		}

@@ -71,16 +71,19 @@ func (g *Gate) Authenticate(r *http.Request, c *Call) error {
 
 // UnauthorizedCause returns why a request is unauthorized. Only a dev venue tells, to those who build a client; on any
 // other venue it is "", because a 401 must not reveal which check failed (docs/rules/accounts.md#unauthorized).
-// authenticated reports whether the request passed Authenticate, and was rejected after that.
-func (g *Gate) UnauthorizedCause(r *http.Request, authenticated bool) string {
+// c is the call of the request.
+func (g *Gate) UnauthorizedCause(r *http.Request, c *Call) string {
 	if g.Venue.Config.Environment != environmentDev {
 		return ""
 	}
-	return unauthorizedCauses[g.unauthorizedCause(r, authenticated)]
+	return unauthorizedCauses[g.unauthorizedCause(r, c)]
 }
 
 // unauthorizedCause returns why a request is unauthorized, for the venue's own log.
-func (g *Gate) unauthorizedCause(r *http.Request, authenticated bool) string {
+func (g *Gate) unauthorizedCause(r *http.Request, c *Call) string {
+	if !c.signed {
+		return "token"
+	}
 	cred, ok := CredentialsOf(r.Header)
 	key := g.Venue.Engine.Key(cred.Key)
 	switch {
@@ -88,7 +91,9 @@ func (g *Gate) unauthorizedCause(r *http.Request, authenticated bool) string {
 		return "headers"
 	case key == nil || key.Revoked:
 		return "key"
-	case authenticated:
+	case c.cutBody:
+		return "body"
+	case c.Key != nil:
 		return "repeated"
 	case !g.withinReplayWindow(cred.Timestamp):
 		return "clock"
@@ -99,6 +104,8 @@ func (g *Gate) unauthorizedCause(r *http.Request, authenticated bool) string {
 
 // unauthorizedCauses describe the causes for the author of a client.
 var unauthorizedCauses = map[string]string{
+	"token":     "the bearer token is missing, or the venue does not know it",
+	"body":      "the body ended early, or did not arrive within the time for it",
 	"headers":   "a header of " + schemas.HeaderKey + ", " + schemas.HeaderTimestamp + " and " + schemas.HeaderSignature + " is missing or repeated",
 	"key":       "the venue has no such key, or it is revoked",
 	"repeated":  "the same signed write has been sent before",

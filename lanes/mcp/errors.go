@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/sourcegraph/jsonrpc2"
 
+	"duplex/lanes/gate"
 	"duplex/schemas"
 )
 
@@ -86,12 +87,12 @@ const unauthorizedHint = "The request is not signed as the venue expects. Check 
 
 // explainUnauthorized adds the hint and the venue's clock to an unauthorized request, and the cause if the venue tells
 // it (docs/rules/agents.md#protocol-errors).
-func (l *Lane) explainUnauthorized(f *protocolFault, r *http.Request, authenticated bool) {
+func (l *Lane) explainUnauthorized(f *protocolFault, r *http.Request, c *gate.Call) {
 	if f.data.Code != "unauthorized" {
 		return
 	}
 	f.data.Hint, f.data.ServerTime = unauthorizedHint, schemas.U64(l.gate.Venue.Config.Wall())
-	if cause := l.gate.UnauthorizedCause(r, authenticated); cause != "" {
+	if cause := l.gate.UnauthorizedCause(r, c); cause != "" {
 		f.data.Hint = "On this dev venue the cause is shown: " + cause + ". " + unauthorizedHint
 	}
 }

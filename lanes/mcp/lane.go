@@ -65,15 +65,15 @@ func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.Lane, c.Op = "mcp", "mcp"
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		l.writeHTTPError(w, r, tools.NewError("method_not_allowed"))
+		l.writeHTTPError(w, r, c, tools.NewError("method_not_allowed"))
 		return
 	}
 	if !l.gate.HostAllowed(r) || !l.gate.OriginAllowed(r) {
-		l.writeHTTPError(w, r, tools.NewError("forbidden_origin"))
+		l.writeHTTPError(w, r, c, tools.NewError("forbidden_origin"))
 		return
 	}
 	if err := gate.CheckContentType(r, c); err != nil {
-		l.writeHTTPError(w, r, err)
+		l.writeHTTPError(w, r, c, err)
 		return
 	}
 	m, fault := parse(c.Body)
@@ -120,7 +120,7 @@ func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
 	defer c.events.finish()
 	result, fault := l.answer(c, do)
 	if fault != nil {
-		l.explainUnauthorized(fault, r, true)
+		l.explainUnauthorized(fault, r, c.Call)
 	}
 	switch {
 	case c.events.started:
@@ -135,9 +135,9 @@ func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
 }
 
 // writeHTTPError writes an error of the gate, or one found before a message was parsed.
-func (l *Lane) writeHTTPError(w http.ResponseWriter, r *http.Request, err error) {
+func (l *Lane) writeHTTPError(w http.ResponseWriter, r *http.Request, c *gate.Call, err error) {
 	f := faultOf(l.gate.ReportError(w.Header().Get("X-Request-Id"), err))
-	l.explainUnauthorized(f, r, gate.CallOf(r.Context()) != nil)
+	l.explainUnauthorized(f, r, c)
 	writeFault(w, nil, f)
 }
 
@@ -148,6 +148,7 @@ func (l *Lane) venueFault(c *call, err error) *protocolFault {
 
 // writeFault writes an error. It omits an id that could not be read.
 func writeFault(w http.ResponseWriter, id jsontext.Value, f *protocolFault) {
+	gate.NoteErrorCode(w, f.data.Code)
 	write(w, f.status, encodeResponse(id, nil, f))
 }
 
