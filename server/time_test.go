@@ -47,6 +47,7 @@ var wallClock = map[string]string{
 	"cluster/follower.go":             "contact with other machines",
 	"cluster/follower_log.go":         "contact with other machines",
 	"cluster/log.go":                  "the default of journal.Options.Now",
+	"cluster/listen.go":               "how long a start waits for an address",
 	"cluster/membership.go":           "contact with other machines",
 	"cluster/peers.go":                "contact with other machines",
 	"arena/process.go":                "how long agents take to end",

@@ -51,7 +51,7 @@ func TestAgent(t *testing.T) {
 		{"agent fund bot 1 --id one --json", 0, `{"client_transfer_id":"one","from":1,"to":7,"amount":"10000",`},
 		{"agent fund bot 2 --id one", 1, "duplicate_client_transfer_id (409): "},
 		{"agent fund bot 0", 1, "bad_amount (400): "},
-		{"agent fund bot x", 2, "must be a decimal number"},
+		{"agent fund bot x", 2, "must be dollars"},
 		{"agent return bot 26", 0, "Moved $26.00 from bot.\n"},
 		{"agent return bot 51", 1, "insufficient_balance (403): "},
 		{"call GET /v1/portfolio/balance --profile bot", 0, `{"cash":"500000",`},

@@ -57,23 +57,33 @@ Example:
 
 func (c *configShow) Run(k *kong.Context, out io.Writer) error {
 	lines := map[string]string{}
-	if err := addSettingLines(lines, folderConfig); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if b, err := os.ReadFile(folderConfig); err == nil {
+		maps.Copy(lines, settingLines(b, folderConfig))
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, f := range k.Flags() {
 		if f.Name != "config" || !f.Target.IsValid() || f.Target.IsZero() {
 			continue
 		}
-		if err := addSettingLines(lines, fmt.Sprint(f.Target.Interface())); err != nil { // it goes before that of the folder
+		file := fmt.Sprint(f.Target.Interface())
+		b, err := os.ReadFile(file)
+		if err != nil {
 			return err
 		}
+		maps.Copy(lines, settingLines(b, file)) // it goes before that of the folder
 	}
 	t := cli.NewTable("SETTING", "VALUE", "FROM")
-	for _, f := range k.Selected().Flags {
-		t.Row(f.Name, shownValue(f), valueOrigin(k, f, lines))
+	for _, f := range k.Flags() {
+		if !slices.Contains(noSettings, f.Name) {
+			t.Row(f.Name, shownValue(f), valueOrigin(k, f, lines))
+		}
 	}
 	return t.Print(out, "")
 }
+
+// noSettings are the flags of every command that a file cannot set.
+var noSettings = []string{"help", "version", "config"}
 
 // shownValue returns the value of a setting: of a secret only that it is set, and URLs as address.Show does.
 func shownValue(f *kong.Flag) string {
@@ -91,17 +101,18 @@ func shownValue(f *kong.Flag) string {
 		target = target.Elem()
 	}
 	var shown []string
-	switch v := target.Interface().(type) {
-	case map[string]string:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			shown = append(shown, name+":"+address.Show(v[name]))
+	switch target.Kind() {
+	case reflect.Map:
+		for name, v := range target.Seq2() {
+			shown = append(shown, fmt.Sprintf("%v:%s", name, address.Show(fmt.Sprint(v))))
 		}
-	case []string:
-		for _, x := range v {
-			shown = append(shown, address.Show(x))
+		slices.Sort(shown)
+	case reflect.Slice:
+		for i := range target.Len() {
+			shown = append(shown, address.Show(fmt.Sprint(target.Index(i))))
 		}
 	default:
-		shown = []string{address.Show(strings.Trim(strings.TrimPrefix(fmt.Sprint(v), "map"), "[]"))}
+		shown = []string{address.Show(fmt.Sprint(target))}
 	}
 	return cmp.Or(strings.Join(shown, " "), "-")
 }
@@ -109,10 +120,8 @@ func shownValue(f *kong.Flag) string {
 // valueOrigin returns where a value comes from. A flag takes precedence over the
 // environment, and the environment over the file.
 func valueOrigin(k *kong.Context, f *kong.Flag, lines map[string]string) string {
-	for _, p := range k.Path {
-		if p.Flag == f && !p.Resolved {
-			return "--" + f.Name
-		}
+	if onCommandLine(k, f.Name) {
+		return "--" + f.Name
 	}
 	if env := setEnvName(f); env != "" {
 		return env
@@ -120,79 +129,89 @@ func valueOrigin(k *kong.Context, f *kong.Flag, lines map[string]string) string 
 	return cmp.Or(lines[f.Name], "default")
 }
 
+// onCommandLine reports whether the command line sets a flag.
+func onCommandLine(k *kong.Context, name string) bool {
+	return slices.ContainsFunc(k.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == name && !p.Resolved })
+}
+
 // folderConfig is the settings file that every command reads if the folder has one.
 const folderConfig = "dx.toml"
 
 var settingLine = regexp.MustCompile(`^\s*\[?\s*"?([A-Za-z0-9_-]+)"?\s*[=\]]`)
 
-// addSettingLines adds the file and line of each setting in a file.
-func addSettingLines(lines map[string]string, file string) error {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	seen := map[string]bool{}
-	for i, line := range strings.Split(strings.TrimPrefix(string(b), byteOrderMark), "\n") {
+// settingLines returns the line of each setting in the text of a file, behind the name of the file.
+func settingLines(text []byte, file string) map[string]string {
+	lines := map[string]string{}
+	for i, line := range strings.Split(strings.TrimPrefix(string(text), byteOrderMark), "\n") {
 		if m := settingLine.FindStringSubmatch(line); m != nil {
-			if name := strings.ReplaceAll(m[1], "_", "-"); !seen[name] {
-				seen[name], lines[name] = true, fmt.Sprintf("%s:%d", file, i+1)
+			if name := strings.ReplaceAll(m[1], "_", "-"); lines[name] == "" {
+				lines[name] = fmt.Sprintf("%s:%d", file, i+1)
 			}
 		}
 	}
-	return nil
+	return lines
 }
 
 // byteOrderMark is at the begin of a file that some editors write.
 const byteOrderMark = "\ufeff"
 
-// tomlFlags reads a TOML file whose settings are flags, such as `api = ":8080"`. A setting
-// that is not a flag of the command is an error that names it.
+// tomlFlags reads a TOML file whose settings are flags, such as `api = ":8080"`. An error has the line, and the file,
+// which kong adds to what the parser finds. A setting that is not a flag of the command is an error.
 func tomlFlags(r io.Reader) (kong.Resolver, error) {
+	file := ""
+	if f, ok := r.(interface{ Name() string }); ok {
+		file = f.Name()
+	}
 	values := map[string]any{}
 	text, err := io.ReadAll(r)
-	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
-	if err == nil {
-		err = toml.Unmarshal(text, &values)
-	}
-	if err == nil {
-		err = checkIntegers(text)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, err
 	}
-	return &fileFlags{values}, nil
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	if err := toml.Unmarshal(text, &values); err != nil {
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, _ := at.Position()
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		return nil, err
+	}
+	lines := settingLines(text, file)
+	if name, err := checkIntegers(text); err != nil {
+		at := strings.TrimPrefix(lines[strings.ReplaceAll(name, "_", "-")], file+":")
+		return nil, fmt.Errorf("line %s: %s %w", at, name, err)
+	}
+	return &fileFlags{values, lines}, nil
 }
 
 // checkIntegers checks that the integers of a settings file are decimal digits, as those of arguments
-// are: TOML has 0x10 and 1_000, too.
-func checkIntegers(text []byte) error {
+// are: TOML has 0x10 and 1_000, too. It returns the setting that is at fault.
+func checkIntegers(text []byte) (name string, err error) {
 	var p unstable.Parser
 	p.Reset(text)
 	for p.NextExpression() {
 		if e := p.Expression(); e.Kind == unstable.KeyValue {
-			if err := checkInteger(e, ""); err != nil {
-				return err
+			k := e.Key()
+			k.Next()
+			if err := checkInteger(e.Value()); err != nil {
+				return string(k.Node().Data), err
 			}
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // checkInteger checks the integers of a value, or of a key and its value.
-func checkInteger(n *unstable.Node, name string) error {
+func checkInteger(n *unstable.Node) error {
 	if n.Kind == unstable.KeyValue {
-		k := n.Key()
-		k.Next()
-		name, n = string(k.Node().Data), n.Value()
+		n = n.Value()
 	}
 	switch n.Kind {
 	case unstable.Integer:
-		if _, err := cli.ParseUint(string(n.Data), 64); err != nil {
-			return fmt.Errorf("%s %w", name, err)
-		}
+		_, err := cli.ParseUint(string(n.Data), 64)
+		return err
 	case unstable.Array, unstable.InlineTable:
 		for c := n.Children(); c.Next(); {
-			if err := checkInteger(c.Node(), name); err != nil {
+			if err := checkInteger(c.Node()); err != nil {
 				return err
 			}
 		}
@@ -200,7 +219,10 @@ func checkInteger(n *unstable.Node, name string) error {
 	return nil
 }
 
-type fileFlags struct{ values map[string]any }
+type fileFlags struct {
+	values map[string]any
+	lines  map[string]string // the file and line of each
+}
 
 func (f *fileFlags) Validate(app *kong.Application) error {
 	known := map[string]bool{}
@@ -211,7 +233,10 @@ func (f *fileFlags) Validate(app *kong.Application) error {
 	}
 	for name := range f.values {
 		if !known[strings.ReplaceAll(name, "_", "-")] {
-			return fmt.Errorf("config: no such setting: %s", name)
+			return fmt.Errorf("%s: no such setting: %s", f.lines[strings.ReplaceAll(name, "_", "-")], name)
+		}
+		if twice := strings.ReplaceAll(name, "_", "-"); twice != name && f.values[twice] != nil {
+			return fmt.Errorf("%s: %s is set twice, also as %s", f.lines[twice], twice, name)
 		}
 	}
 	return nil
@@ -227,6 +252,9 @@ func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 		if v, ok := f.values[name]; ok {
 			switch v.(type) {
 			case []any, map[string]any: // several values, which the flag decodes itself
+				if !flag.IsSlice() && !flag.IsMap() {
+					return nil, fmt.Errorf("%s: one value is needed", f.lines[flag.Name])
+				}
 				return v, nil
 			}
 			return fmt.Sprint(v), nil

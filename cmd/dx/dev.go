@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/alecthomas/kong"
 	"io"
 	"log/slog"
 	"net"
@@ -33,16 +34,16 @@ import (
 
 // devCmd is `dx dev`.
 type devCmd struct {
-	API         string `help:"Address of REST, the agent lane and events." default:"127.0.0.1:8080"`
-	Portal      string `help:"Address of the portal." default:"127.0.0.1:8081"`
-	Admin       string `help:"Address of the operator." default:"127.0.0.1:8082"`
-	Ports       string `help:"0: every listener takes a free port, as --json and the dev file show." enum:"0," default:"" placeholder:"0"`
-	Data        string `help:"Keep the venue here; without it everything is gone at the end." type:"path"`
-	DevFile     string `help:"Where to write URLs and keys." default:".dx/dev.json" type:"path"`
-	Oracle      string `help:"How prices come: sim, manual (POST /admin/oracle/ticks) or replay:FILE." default:"sim"`
-	ReplaySpeed int    `help:"How many times as fast a file is played." default:"1"`
-	Seed        uint64 `help:"Seed of the simulated prices and of the noise traders." default:"1"`
-	Sessions    bool   `help:"Open the rounds of feeds with trading sessions only in these."`
+	API         string  `help:"Address of REST, the agent lane and events." default:"127.0.0.1:8080"`
+	Portal      string  `help:"Address of the portal." default:"127.0.0.1:8081"`
+	Admin       string  `help:"Address of the operator." default:"127.0.0.1:8082"`
+	Ports       *string `help:"0: every listener takes a free port, as --json and the dev file show." placeholder:"0"`
+	Data        string  `help:"Keep the venue here; without it everything is gone at the end." type:"path"`
+	DevFile     string  `help:"Where to write URLs and keys." default:".dx/dev.json" type:"path"`
+	Oracle      string  `help:"How prices come: sim, manual (POST /admin/oracle/ticks) or replay:FILE." default:"sim"`
+	ReplaySpeed int     `help:"How many times as fast a file is played." default:"1"`
+	Seed        uint64  `help:"Seed of the simulated prices and of the noise traders." default:"1"`
+	Sessions    bool    `help:"Open the rounds of feeds with trading sessions only in these."`
 	sessionFlags
 	limitFlags
 	fourEyesFlags
@@ -114,8 +115,8 @@ func (d *devCmd) accounts() []server.Account {
 	return all
 }
 
-func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logged venueLog) (err error) {
-	if err := d.freePorts(); err != nil {
+func (d *devCmd) Run(ctx context.Context, k *kong.Context, out io.Writer, log *slog.Logger, logged venueLog) (err error) {
+	if err := d.freePorts(k); err != nil {
 		return err
 	}
 	o := server.Options{
@@ -164,19 +165,24 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logge
 
 // freePorts makes every listener take a free port, if that is asked for. Members of a cluster cannot: each has to know
 // the ports of the others before they start.
-func (d *devCmd) freePorts() error {
+func (d *devCmd) freePorts(k *kong.Context) error {
 	switch {
-	case d.Ports == "":
+	case d.Ports == nil:
 		return nil
+	case *d.Ports != "0":
+		return cli.BadFlag("ports", errors.New("must be 0"))
 	case d.Members != 1:
 		return cli.BadFlag("ports", errors.New("goes with one member"))
 	}
-	for _, address := range []*string{&d.API, &d.Portal, &d.Admin} {
-		host, _, err := net.SplitHostPort(*address)
+	for name, address := range map[string]*string{"api": &d.API, "portal": &d.Portal, "admin": &d.Admin} {
+		host, port, err := net.SplitHostPort(*address)
 		if err != nil {
 			continue // the venue says which one is wrong
 		}
-		*address = net.JoinHostPort(host, d.Ports)
+		if port != "0" && onCommandLine(k, name) {
+			return cli.BadFlag(name, errors.New("has a port, and --ports 0 takes a free one: leave one of them out"))
+		}
+		*address = net.JoinHostPort(host, "0")
 	}
 	return nil
 }

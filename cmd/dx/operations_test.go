@@ -104,18 +104,24 @@ func TestConfig(t *testing.T) {
 	}
 	write := func(text string) string { return textFile(t, "dx.toml", text) }
 	for text, want := range map[string]string{
-		`no_such = 1`:                "no_such",
-		`api = "nowhere:port:port"`:  "--api",
-		`dispute = "25h"`:            "--dispute",
-		`dispute = "soon"`:           "dispute",
-		`master_key = "abc"`:         "--master-key",
-		`oracle = "sim"`:             "oracle",
-		`sources = ["coinbase","x"]`: "sources",
-		`api = `:                     "config",
+		`no_such = 1`:                      "no_such",
+		`api = "nowhere:port:port"`:        "--api",
+		`dispute = "25h"`:                  "--dispute",
+		`dispute = "soon"`:                 "dispute",
+		`master_key = "abc"`:               "--master-key",
+		`oracle = "sim"`:                   "oracle",
+		`sources = ["coinbase","x"]`:       "sources",
+		"\napi = ":                         "line 2",
+		"api = ':1'\napi = ':2'":           "line 2",
+		"\nno_such = 1":                    "dx.toml:2: no such setting",
+		"\n[admin]\nx = 1":                 "dx.toml:2: one value",
+		"api = [':1']":                     "dx.toml:1: one value",
+		"\nwrite_floor = 0x10":             "line 2: write_floor must be decimal digits",
+		"write_floor = 3\nwrite-floor = 4": "dx.toml:1: write-floor is set twice",
 	} {
 		expectCommand(t, 2, want, "config", "check", "--config", write(text))
 	}
-	for _, args := range []string{"--ports 1", "--ports 8080", "--ports 00", "--ports 0 --members 3"} {
+	for _, args := range []string{"--ports 1", "--ports 8080", "--ports 00", "--ports=", "--ports 0 --members 3", "--ports 0 --api 127.0.0.1:9999"} {
 		expectCommand(t, 2, "--ports", append([]string{"dev"}, strings.Fields(args)...)...)
 	}
 	if code, out, errs := runCommand("config", "show", "--config", write("\ufeffwrite_floor = 7\n")); code != 0 || !regexp.MustCompile(`write-floor +7 +\S+:1\n`).MatchString(out) {
@@ -143,6 +149,9 @@ func TestConfig(t *testing.T) {
 			}
 		}
 	})
+	if code, out, errs := runCommand("config", "show", "--config", write("trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\nlog_level = \"debug\"\n")); code != 0 || !regexp.MustCompile(`trusted-proxies +10.0.0.0/8 ::1/128 +\S+:1\n`).MatchString(out) || !regexp.MustCompile(`log-level +DEBUG +\S+:2\n`).MatchString(out) {
+		t.Errorf("several values, and a setting of every command: %d %s%s", code, out, errs)
+	}
 	// Settings that may be absent are pointers.
 	if code, out, errs := runCommand("config", "show", "--config", write("account_rate = 50\n")); code != 0 || !regexp.MustCompile(`account-rate +50 +\S+:1\n`).MatchString(out) || regexp.MustCompile(`0x|nil`).MatchString(out) {
 		t.Errorf("settings that may be absent: %d %s%s, want values, and - for none", code, out, errs)

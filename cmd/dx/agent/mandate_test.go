@@ -107,9 +107,9 @@ func TestBadBounds(t *testing.T) {
 		{"--expires 0d", "--expires: must be a time ahead"},
 		{"--expires=-1h", "--expires: must be a time ahead"},
 		{"--expires tomorrow", "--expires: must be a time ahead"},
-		{"--max-daily-loss x", "--max-daily-loss: must be a decimal number"},
-		{"--max-daily-loss 0.00001", "--max-daily-loss: must be a decimal number"},
-		{"--max-daily-loss=-1", "--max-daily-loss: must be a decimal number"},
+		{"--max-daily-loss x", "--max-daily-loss: must be dollars"},
+		{"--max-daily-loss 0.00001", "--max-daily-loss: must be dollars"},
+		{"--max-daily-loss=-1", "--max-daily-loss: must be dollars"},
 		{"--preset daring", "--preset"},
 	} {
 		f, err := parseBounds(t, c.args)

@@ -20,13 +20,21 @@ type Amount uint64
 func (a *Amount) UnmarshalText(text []byte) error {
 	if digits, ok := strings.CutSuffix(string(text), "pips"); ok {
 		n, err := ParseUint(digits, 64)
+		if err != nil {
+			return errAmount
+		}
 		*a = Amount(n)
 		return err
 	}
 	n, err := ParseDecimal(strings.TrimPrefix(string(text), "$"), PipsPerDollar)
+	if err != nil {
+		return errAmount
+	}
 	*a = Amount(n)
-	return err
+	return nil
 }
+
+var errAmount = errors.New("must be dollars, such as 20, $20 or 2.50, up to 2147483647 and no finer than 0.01 cent, or pips, such as 25000pips")
 
 // Credit is an Amount that is booked for somebody. It was once given in pips, so a bare whole number as large as most
 // of those is refused.
@@ -37,8 +45,8 @@ const bareLimit = 1_000_000
 
 // UnmarshalText parses an amount. From bareLimit on it must show its unit: 1000000.00, $1000000 or 10000000000pips.
 func (c *Credit) UnmarshalText(text []byte) error {
-	if n, err := ParseUint(string(text), 64); err == nil && n >= bareLimit {
-		return fmt.Errorf("is dollars: %s.00 for that many, %spips for pips", text, text)
+	if n, err := ParseUint(strings.TrimSuffix(string(text), "."), 64); err == nil && n >= bareLimit {
+		return fmt.Errorf("is dollars: %d.00 for that many, %[1]dpips for pips", n)
 	}
 	return (*Amount)(c).UnmarshalText(text)
 }
@@ -75,9 +83,9 @@ var errDecimal = errors.New("must be a decimal number, no finer than 0.01 cent")
 // ParseDecimal parses a decimal number and multiplies it by scale, exactly: "55.5" at scale
 // 100 is 5550.
 func ParseDecimal(text string, scale int64) (int64, error) {
-	whole, part, _ := strings.Cut(text, ".")
+	whole, part, point := strings.Cut(text, ".")
 	n, err := ParseUint(whole, 32)
-	if err != nil {
+	if err != nil || point && part == "" {
 		return 0, errDecimal
 	}
 	out := int64(n) * scale

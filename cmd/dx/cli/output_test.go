@@ -42,9 +42,11 @@ func TestDollars(t *testing.T) {
 			t.Errorf("%s is read as %d pips, %v, want %d", text, d, err, want)
 		}
 	}
-	for _, text := range []string{"", "-1", "x", "0.00001", "1e3", "$", "1,000", "pips", "-1pips", "1.5pips", "$5pips", "99999999999999999999pips"} {
+	for _, text := range []string{"", "-1", "x", "0.00001", "1e3", "$", "1,000", "pips", "-1pips", "1.5pips", "$5pips", "12345 pips", "1.", "$1.", "99999999999999999999pips"} {
 		if err := new(Amount).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)
+		} else if !strings.Contains(err.Error(), "must be dollars") {
+			t.Errorf("%q: %v, want what an amount may be", text, err)
 		}
 	}
 	for text, want := range map[string]Credit{"500": 5_000_000, "999999": 9_999_990_000, "1000000.00": 10_000_000_000, "$1000000": 10_000_000_000, "10000000000pips": 10_000_000_000, "1pips": 1} {
@@ -53,7 +55,7 @@ func TestDollars(t *testing.T) {
 			t.Errorf("a credit of %s is read as %d pips, %v, want %d", text, c, err, want)
 		}
 	}
-	for _, text := range []string{"1000000", "0001000000", "100000000", "18446744073709551615", "99999999999999999999", ""} {
+	for _, text := range []string{"1000000", "0001000000", "100000000", "18446744073709551615", "99999999999999999999", "1000000.", ""} {
 		if err := new(Credit).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("a credit of %q is accepted", text)
 		}
