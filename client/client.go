@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"duplex/internal/backoff"
 	"duplex/internal/timeouts"
 )
 
@@ -22,16 +23,19 @@ type Client struct {
 	http        *http.Client
 	offset      atomic.Int64 // the venue's clock minus the local clock, ns
 
-	maxAttempts      int // of one request
+	maxAttempts      int // of one request; 0: as many as its time allows
 	waitForTokens    bool
 	repeatPlacements bool
+	traced           bool          // the transport tells when a request has a connection
+	sameBytes        time.Duration // how long signed bytes are sent again
+	jitter           func(time.Duration) time.Duration
 }
 
 // Option configures a Client.
 type Option func(*Client)
 
 // WaitForTokens makes a rate-limited request wait for the time that the venue names and
-// then repeat, until its context ends. Without it, rate_limited is returned as an error.
+// then repeat, within the time of a call. Without it, rate_limited is returned as an error.
 func WaitForTokens() Option { return func(c *Client) { c.waitForTokens = true } }
 
 // RepeatPlacements repeats a placement whose outcome is unknown, with the same
@@ -39,8 +43,8 @@ func WaitForTokens() Option { return func(c *Client) { c.waitForTokens = true } 
 // (docs/rules/orders.md#client-order-id).
 func RepeatPlacements() Option { return func(c *Client) { c.repeatPlacements = true } }
 
-// MaxAttempts sets how many times a request that was not executed is sent, to each node if
-// there are several. The default is 4, or 8 with several nodes; 1 never repeats.
+// MaxAttempts bounds how many times a request is sent, to each node if there are several; 1 never repeats.
+// The default is as often as the time of a call allows.
 func MaxAttempts(n int) Option { return func(c *Client) { c.maxAttempts = max(1, n) } }
 
 // WithHTTPClient sends through h. It must not follow redirects, because a signature
@@ -79,17 +83,19 @@ func (c *Client) renew(used *credentials) bool {
 	return true
 }
 
-// New returns a client of the API listener at base. The secret is 32 bytes;
-// schemas.ParseSecret decodes its hex form.
+// New returns a client of the API listener at base, a scheme, a host and perhaps a port: another form is the only
+// error. The secret is 32 bytes; schemas.ParseSecret decodes its hex form.
+//
+// A call takes 30 s at most, or DX_TIMEOUT if that is more, and one of its attempts 5 s, or DX_TIMEOUT (see Timeout).
+// Within that time it is repeated, as schemas/vectors/retries.json says, which the clients in other languages share.
 //
 // base can be a list of nodes of one cluster, separated by commas and in the order of preference. The
 // client then uses the first one that answers, and fails over (docs/rules/operation.md#callers).
-func New(base, key string, secret []byte, opts ...Option) *Client {
-	c := &Client{maxAttempts: 4}
+func New(base, key string, secret []byte, opts ...Option) (*Client, error) {
+	c := &Client{jitter: backoff.Jitter, sameBytes: timeouts.Of(markedTime)}
 	c.credentials.Store(&credentials{key, secret})
-	c.setNodes(base)
-	if c.nodes.several() {
-		c.maxAttempts = 8 // passes through the nodes; they last longer than the election of a leader
+	if err := c.setNodes(base); err != nil {
+		return nil, err
 	}
 	for _, o := range opts {
 		o(c)
@@ -97,11 +103,23 @@ func New(base, key string, secret []byte, opts ...Option) *Client {
 	if c.http == nil {
 		c.http = newHTTP(c.nodes.several())
 	}
+	_, c.traced = c.http.Transport.(*http.Transport)
+	return c, nil
+}
+
+// Must returns the client of a call of New whose base is known to be right. It panics on an error.
+func Must(c *Client, err error) *Client {
+	if err != nil {
+		panic(err)
+	}
 	return c
 }
 
-// responseTimeout is well above the venue's own budget of 2 s.
-const responseTimeout = 15 * time.Second
+const (
+	responseTimeout = 15 * time.Second // of Open, whose responses may stream
+	attemptTimeout  = 5 * time.Second  // well above the venue's own budget of 2 s
+	callTimeout     = 30 * time.Second // longer than a restart takes
+)
 
 // Timeout returns the time that a request to one node may take: DX_TIMEOUT, in whole seconds, or otherwise
 // if that is not a number from 1 to 1,000,000. An arena sets it for its agents, because a request there waits

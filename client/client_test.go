@@ -25,7 +25,7 @@ func venue(t *testing.T) (*lanetest.Server, *Client, *Client) {
 	h.Serve()
 	of := func(u core.UserID) *Client {
 		k := h.NewKey(u, core.ScopeRead|core.ScopeTrade|core.ScopeWithdraw)
-		c := New(h.URL, k.ID, k.Secret)
+		c := Must(New(h.URL, k.ID, k.Secret))
 		c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 		return c
 	}
@@ -187,14 +187,14 @@ func clockIsCorrected(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(`{"server_time":"1"}`))
 	})
-	c := New("http://venue.test", "k", secret, s)
+	c := Must(New("http://venue.test", "k", secret, s))
 	if _, err := c.Time(context.Background()); err != nil || calls.Load() != 2 {
 		t.Errorf("%v after %d calls", err, calls.Load())
 	}
 	if _, err := c.Time(context.Background()); err != nil || calls.Load() != 3 {
 		t.Errorf("%v after %d calls", err, calls.Load())
 	}
-	bad := New("http://venue.test", "k", append(make([]byte, 31), 1), s)
+	bad := Must(New("http://venue.test", "k", append(make([]byte, 31), 1), s))
 	if _, err := bad.Time(context.Background()); err == nil || calls.Load() != 5 {
 		t.Errorf("a wrong secret: %v after %d calls", err, calls.Load())
 	}
@@ -206,7 +206,7 @@ func TestLateRequestIsSignedAgain(t *testing.T) { inBubble(t, lateRequestIsSigne
 
 func lateRequestIsSignedAgain(t *testing.T) {
 	secret, calls, late := make([]byte, schemas.SecretLen), 0, 1
-	c := New("http://venue.test", "k", secret, handled(func(w http.ResponseWriter, r *http.Request) {
+	c := Must(New("http://venue.test", "k", secret, handled(func(w http.ResponseWriter, r *http.Request) {
 		if calls++; calls <= late {
 			time.Sleep(schemas.ReplayWindowMs*time.Millisecond + time.Millisecond)
 		}
@@ -216,7 +216,8 @@ func lateRequestIsSignedAgain(t *testing.T) {
 			return
 		}
 		_, _ = w.Write([]byte(`{"server_time":"1","seq":"1","order_id":"1","client_order_id":"1","status":"resting","fills":[],"fee":"0","fee_usd":"0"}`))
-	}))
+	})))
+
 	if _, err := c.Time(t.Context()); err != nil || calls != 2 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
@@ -248,7 +249,7 @@ func replacedKey(t *testing.T) {
 		_, _ = w.Write([]byte(`{"server_time":"1","seq":"1","order_id":"1","client_order_id":"1","status":"resting","fills":[],"fee":"0","fee_usd":"0"}`))
 	})
 	key := "old"
-	c := New("http://venue.test", "old", current, s, Reload(func() (string, []byte, bool) { reloads.Add(1); return key, current, true }))
+	c := Must(New("http://venue.test", "old", current, s, Reload(func() (string, []byte, bool) { reloads.Add(1); return key, current, true })))
 	if _, err := c.Time(t.Context()); err == nil || calls.Load() != 1 || reloads.Load() != 1 {
 		t.Errorf("the same key: %v after %d calls and %d reloads", err, calls.Load(), reloads.Load())
 	}

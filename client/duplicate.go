@@ -11,17 +11,17 @@ import (
 
 const codeDuplicateID = "duplicate_client_order_id"
 
-func isDuplicate(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Code == codeDuplicateID
-}
+func isDuplicate(err error) bool { return hasCode(err, codeDuplicateID) }
+
+// lookups is how often Placed looks again for an order on several nodes.
+const lookups = 8
 
 // Placed returns the outcome of the placement with this client_order_id, or the error with which it was
 // rejected. Status and fills are the current ones.
 func (c *Client) Placed(ctx context.Context, id schemas.U64) (out schemas.Outcome, err error) {
 	l, err := c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
 	// Another node than the one that knew the order may be a moment behind it.
-	for n := 1; err == nil && len(l.Orders) == 0 && c.nodes.several() && n <= c.maxAttempts && backoff.Sleep(ctx, retryWait(n)); n++ {
+	for n := 1; err == nil && len(l.Orders) == 0 && c.nodes.several() && n <= lookups && backoff.Sleep(ctx, c.retryWait(n)); n++ {
 		l, err = c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
 	}
 	if err != nil {

@@ -63,11 +63,17 @@ type notSent struct{ error }
 
 func (u notSent) Unwrap() error { return u.error }
 
+// notConnected is the error of a request that got no connection: refused, no such host, TLS to a plain port.
+type notConnected struct{ error }
+
+func (u notConnected) Unwrap() error { return u.error }
+
 // wasNotSent reports whether the request cannot have reached the venue.
 func wasNotSent(err error) bool {
 	var u notSent
+	var none notConnected
 	var op *net.OpError
-	return errors.As(err, &u) || errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &u) || errors.As(err, &none) || errors.As(err, &op) && op.Op == "dial"
 }
 
 // MayBeDone reports whether a request that returned err may have been executed: the

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"duplex/client"
 	"duplex/schemas"
@@ -117,7 +118,7 @@ func ExampleClient_Stream_resume() {
 				stop()
 			}
 		},
-		OnDisconnect: func(error) {
+		OnDisconnect: func(error, time.Time) {
 			fmt.Println("disconnected")
 			if _, err := c.PlaceOrder(ctx, buyYes(1)); err != nil {
 				fmt.Println(err)

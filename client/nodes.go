@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"duplex/internal/address"
 	"duplex/schemas"
 )
 
@@ -39,27 +41,30 @@ type nodes struct {
 const (
 	tryAgainAfter = 30 * time.Second // a node that failed is left out for so long while others answer
 	nodeTimeout   = 4 * time.Second  // of one attempt if there are other nodes; above the venue's budget of 2 s
-	settleTimeout = 30 * time.Second // of looking for the outcome of a placement if the context has no deadline
 )
 
 // Addresses splits a list of base URLs at its commas.
 func Addresses(base string) (list []string) {
 	for a := range strings.SplitSeq(base, ",") {
-		if a = strings.TrimRight(strings.TrimSpace(a), "/"); a != "" {
+		if a = strings.TrimSuffix(strings.TrimSpace(a), "/"); a != "" {
 			list = append(list, a)
 		}
 	}
 	return list
 }
 
-func (c *Client) setNodes(base string) {
+func (c *Client) setNodes(base string) error {
 	list := Addresses(base)
 	if list == nil {
-		list = []string{""} // the first request returns the error
+		list = []string{base}
 	}
 	for _, a := range list {
+		if err := address.CheckBase(a, "http", "https"); err != nil {
+			return fmt.Errorf("client: the address %s %w", address.Show(a), err)
+		}
 		c.nodes.list = append(c.nodes.list, &Node{client: c, base: a})
 	}
+	return nil
 }
 
 func (s *nodes) several() bool { return len(s.list) > 1 }

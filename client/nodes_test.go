@@ -29,7 +29,7 @@ func severalNodes(t *testing.T, opts []Option, answers ...[]string) (list []*scr
 		t.Cleanup(h.Close)
 		list, urls = append(list, s), append(urls, h.URL)
 	}
-	return list, New(strings.Join(urls, ", "), "k", make([]byte, schemas.SecretLen), opts...)
+	return list, Must(New(strings.Join(urls, ", "), "k", make([]byte, schemas.SecretLen), opts...))
 }
 
 // TestFailover tests where a request goes next, by its kind and the first node's response.
@@ -189,7 +189,7 @@ func TestReadsAreNotBehindWrites(t *testing.T) {
 // TestAllNodesDown tests that the error names every address, and whether the request may have been executed.
 func TestAllNodesDown(t *testing.T) {
 	const a, b = "http://127.0.0.1:1", "http://127.0.0.1:2" // nobody listens there
-	c := New(a+","+b+"/", "k", make([]byte, schemas.SecretLen), MaxAttempts(1))
+	c := Must(New(a+","+b+"/", "k", make([]byte, schemas.SecretLen), MaxAttempts(1)))
 	_, err := c.PlaceOrder(t.Context(), limit(1, "yes", 5000, 1))
 	if err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), b+": ") || MayBeDone(err) {
 		t.Errorf("%v, may be done %v", err, MayBeDone(err))
@@ -207,7 +207,7 @@ func TestAllNodesDown(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}))
 	defer lost.Close()
-	_, err = New(lost.URL+","+a, "k", make([]byte, schemas.SecretLen)).PlaceOrder(ctx, limit(1, "yes", 5000, 1))
+	_, err = Must(New(lost.URL+","+a, "k", make([]byte, schemas.SecretLen))).PlaceOrder(ctx, limit(1, "yes", 5000, 1))
 	if err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), lost.URL) {
 		t.Errorf("the error of both nodes is %v, want their addresses in it", err)
 	}
@@ -260,7 +260,7 @@ func TestOneOrderThroughFailures(t *testing.T) {
 	}))
 	defer first.Close()
 	k := h.NewKey(1, core.ScopeRead|core.ScopeTrade)
-	c := New(first.URL+","+h.URL, k.ID, k.Secret, WaitForTokens())
+	c := Must(New(first.URL+","+h.URL, k.ID, k.Secret, WaitForTokens()))
 	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 	seen := map[schemas.U64]bool{}
 	const orders = 12
@@ -317,7 +317,7 @@ func TestStreamFailsOver(t *testing.T) {
 		first.ServeHTTP(w, r)
 	})), httptest.NewServer(second)
 	behind, c := severalNodes(t, nil, []string{"node_behind", "node_behind", "node_behind"})
-	f := follow(t, New(a.URL+","+c.nodes.list[0].base+","+b.URL, "k", make([]byte, schemas.SecretLen)), quick, "user")
+	f := follow(t, Must(New(a.URL+","+c.nodes.list[0].base+","+b.URL, "k", make([]byte, schemas.SecretLen))), quick, "user")
 	defer func() {
 		close(first.free)
 		close(second.free)

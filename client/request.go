@@ -7,8 +7,10 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -145,7 +147,16 @@ func (n *Node) send(ctx context.Context, method, target string, header http.Head
 	r.Header.Set(schemas.HeaderKey, sig.by.key)
 	r.Header.Set(schemas.HeaderTimestamp, sig.ts)
 	r.Header.Set(schemas.HeaderSignature, sig.value)
-	return c.http.Do(r)
+	if !c.traced {
+		return c.http.Do(r)
+	}
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	resp, err := c.http.Do(r.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil && !connected.Load() {
+		err = notConnected{err}
+	}
+	return resp, err
 }
 
 // request is an encoded request.
@@ -166,15 +177,22 @@ func (r *request) isPlacement() bool {
 	return r.method == "POST" && (r.target == routeOrders || r.target == routeBatch || strings.HasSuffix(r.target, replaceSuffix))
 }
 
-// isMarked reports whether the venue executes the same signed bytes once, and answers a repeat with the first
-// response, on any member of a cluster (docs/rules/accounts.md#marks).
-func (r *request) isMarked() bool {
+// isCancel reports whether the request cancels one order.
+func (r *request) isCancel() bool {
+	return r.method == "DELETE" && strings.HasPrefix(r.target, routeOrders+"/") && r.target != routeBatch
+}
+
+// sendsSameBytes reports whether a request without a response is sent again with the same signed bytes, because the
+// venue executes these once. Members of a cluster know them again by their marks (docs/rules/accounts.md#marks). A
+// single machine keeps first responses in memory (docs/rules/accounts.md#exact-repeats): over a restart it forgets
+// them, and then a decrease or a redemption would be executed twice.
+func (r *request) sendsSameBytes(several bool) bool {
 	path, _, _ := strings.Cut(r.target, "?")
 	switch r.method {
 	case "DELETE":
-		return path == routeOrders || path == routeDeadman
+		return !several || path == routeOrders || path == routeDeadman
 	case "POST":
-		return path == routeDeadman || path == routeRedeem || path == routeWithdrawals || path == routeForecasts || strings.HasSuffix(path, decreaseSuffix)
+		return path == routeDeadman || path == routeWithdrawals || path == routeForecasts || several && (path == routeRedeem || strings.HasSuffix(path, decreaseSuffix))
 	}
 	return false
 }

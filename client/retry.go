@@ -22,26 +22,28 @@ const (
 // it. It keeps the first error after which r may have been executed, because a later rejection by the
 // gate says nothing about the earlier attempt. With several nodes, an attempt is a pass through them.
 func (c *Client) retry(ctx context.Context, r *request) (answer []byte, at *Node, repeated bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, max(callTimeout, Timeout(0)))
+	defer cancel()
+	end, _ := ctx.Deadline()
 	var unknown error
 	var failed NodesError
 	var sig signature
 	for n := 1; ; {
 		for _, at = range c.Nodes() {
-			if unknown == nil || !r.isMarked() {
+			if unknown == nil || !r.sendsSameBytes(c.nodes.several()) {
 				sig = signature{} // only what the venue knows again by its bytes needs the same ones
 			}
 			answer, err = c.attempt(ctx, at, r, &sig)
+			if unknown != nil && r.isCancel() && isUnknownOrder(err) { // canceled by an attempt before, or ended
+				at.Answered()
+				return nil, at, true, unknown
+			}
 			if err == nil || isFinal(err, unknown != nil) {
 				at.Answered()
 				return answer, at, unknown != nil, err
 			}
 			if MayBeDone(err) && unknown == nil && !r.isRead() {
 				unknown = err
-				if _, bounded := ctx.Deadline(); !bounded && c.nodes.several() {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, settleTimeout)
-					defer cancel()
-				}
 			}
 			failed.Add(at, err)
 			if !c.mayRepeat(r, err, unknown != nil, &sig) || ctx.Err() != nil {
@@ -56,8 +58,10 @@ func (c *Client) retry(ctx context.Context, r *request) (answer []byte, at *Node
 			}
 			at.Failed(err)
 		}
-		wait, counts := waitAfter(err, n)
-		if counts && n >= c.maxAttempts && !c.settles(r, unknown != nil) || !backoff.Sleep(ctx, wait) {
+		wait, counts := c.waitAfter(err, n)
+		stale := unknown != nil && r.sendsSameBytes(c.nodes.several()) && time.Since(sig.at)+wait > c.sameBytes
+		last := counts && n == c.maxAttempts && !c.settles(r, unknown != nil)
+		if stale || last || time.Until(end) < wait || !backoff.Sleep(ctx, wait) {
 			return nil, at, unknown != nil, failed.Or(cmp.Or(unknown, err))
 		}
 		if counts {
@@ -66,14 +70,14 @@ func (c *Client) retry(ctx context.Context, r *request) (answer []byte, at *Node
 	}
 }
 
-// attempt sends r to one node. If there are others, it does not wait longer for this one than the venue's
-// budget.
+// attempt sends r to one node. If there are others, it waits a little less for this one.
 func (c *Client) attempt(ctx context.Context, n *Node, r *request, sig *signature) ([]byte, error) {
+	limit := timeouts.Of(Timeout(attemptTimeout))
 	if c.nodes.several() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeouts.Of(nodeTimeout))
-		defer cancel()
+		limit = min(limit, timeouts.Of(nodeTimeout))
 	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	resp, err := n.open(ctx, r.method, r.targetOn(n), contentType(r.body), r.body, sig)
 	if err != nil {
 		return nil, err
@@ -110,30 +114,33 @@ func (c *Client) mayRepeat(r *request, err error, unknown bool, sig *signature) 
 	case r.isPlacement():
 		return c.repeatPlacements || c.nodes.several()
 	default:
-		return c.nodes.several() && r.isMarked() && time.Since(sig.at) < timeouts.Of(markedTime)
+		return r.sendsSameBytes(c.nodes.several()) && time.Since(sig.at) < c.sameBytes
 	}
 }
 
 // markedTime is how long signed bytes are sent again: the venue's window less the time on the way.
-const markedTime = schemas.ReplayWindowMs*time.Millisecond - 500*time.Millisecond
+const markedTime = schemas.ReplayWindowMs*time.Millisecond - time.Second
 
 // isLate reports whether a 401 may be for a signature that left the venue's window on the way.
 func isLate(signed time.Time) bool { return time.Since(signed) >= markedTime }
 
-// settles reports whether r is repeated until its outcome is known: a placement by its client_order_id,
-// other writes that may be repeated until their signature is too old. The context bounds it.
+// settles reports whether r is repeated until its outcome is known, more often than MaxAttempts says: a placement by
+// its client_order_id, other writes that may be repeated until their signature is too old.
 func (c *Client) settles(r *request, unknown bool) bool {
-	return unknown && c.nodes.several() && !r.isRead()
+	return unknown && c.maxAttempts != 1 && !r.isRead()
 }
 
-func isRateLimited(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Code == "rate_limited"
+func isRateLimited(err error) bool  { return hasCode(err, "rate_limited") }
+func isUnknownOrder(err error) bool { return hasCode(err, "unknown_order") }
+
+func hasCode(err error, code string) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == code
 }
 
 // waitAfter returns how long to wait after the n-th failure, at least as long as the venue says. A wait for
 // tokens does not count as an attempt: the context bounds it.
-func waitAfter(err error, n int) (wait time.Duration, counts bool) {
+func (c *Client) waitAfter(err error, n int) (wait time.Duration, counts bool) {
 	var named time.Duration
 	if e, ok := errors.AsType[*Error](err); ok {
 		named = e.RetryAfter()
@@ -141,10 +148,9 @@ func waitAfter(err error, n int) (wait time.Duration, counts bool) {
 	if isRateLimited(err) {
 		return max(named, time.Millisecond), false
 	}
-	return max(named, retryWait(n)), true
+	return max(named, c.retryWait(n)), true
 }
 
-func retryWait(n int) time.Duration {
-	limit := min(minBackoff<<(min(n, 10)-1), maxBackoff)
-	return backoff.Jitter(limit)
+func (c *Client) retryWait(n int) time.Duration {
+	return c.jitter(min(minBackoff<<(min(n, 10)-1), maxBackoff))
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -21,12 +22,13 @@ import (
 )
 
 // streamConn is one connection of a stream. Only the goroutine of Run uses it, except for
-// ws and silenceTimer, which the goroutines in background use too.
+// ws and silenceTimer and asked, which the goroutines in background use too.
 type streamConn struct {
 	*Stream
 	node         *Node
 	ws           *websocket.Conn
-	silenceTimer *time.Timer // reset by every message and ping
+	silenceTimer *time.Timer // reset by everything that arrives
+	asked        atomic.Bool // a ping was sent, and nothing has arrived since
 
 	last              map[chain]schemas.U64 // seq of the previous message
 	snapshotRequested map[uint32]bool       // markets with a snapshot on the way
@@ -90,14 +92,15 @@ func (s *Stream) dial(ctx context.Context, n *Node) (*streamConn, error) {
 	h.Set(schemas.HeaderTimestamp, ts)
 	h.Set(schemas.HeaderSignature, schemas.Sign(by.secret, ts, "GET", streamPath, nil))
 	l := &streamConn{Stream: s, node: n, last: map[chain]schemas.U64{}, snapshotRequested: map[uint32]bool{}, pending: map[int][]byte{}}
-	timeout := responseTimeout
+	timeout := timeouts.Of(Timeout(attemptTimeout))
 	if c.nodes.several() {
 		timeout = timeouts.Of(nodeTimeout)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	ws, resp, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(n.base, "http")+streamPath, &websocket.DialOptions{
-		HTTPClient: withStrictEOF(c.http), HTTPHeader: h, OnPingReceived: l.onPing,
+		HTTPClient: withStrictEOF(c.http), HTTPHeader: h,
+		OnPingReceived: func(context.Context, []byte) bool { l.awaitNext(); return true }, OnPongReceived: func(context.Context, []byte) { l.awaitNext() },
 	})
 	if err != nil && resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
 		return nil, newHandshakeError(resp)
@@ -114,7 +117,7 @@ func (s *Stream) dial(ctx context.Context, n *Node) (*streamConn, error) {
 func (l *streamConn) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer func() { stop(); _ = l.ws.CloseNow(); l.background.Wait() }()
-	l.silenceTimer = time.NewTimer(l.timing.silence)
+	l.silenceTimer = time.NewTimer(l.timing.silence / 2)
 	l.background.Go(func() { l.watchSilence(ctx) })
 	if slices.Contains(l.opt.Channels, "orderbook_delta") {
 		l.measureClock(ctx)
@@ -188,10 +191,10 @@ type serverMessage struct {
 	raw []byte
 }
 
-// readMessage returns the next message. It fails if neither a message nor a ping arrives
-// within the silence timeout, since the connection is then dead.
+// readMessage returns the next message. It fails if nothing arrives within the silence timeout, not even a response to
+// a ping, since the connection is then dead.
 func (l *streamConn) readMessage(ctx context.Context) (*serverMessage, error) {
-	l.silenceTimer.Reset(l.timing.silence)
+	l.awaitNext()
 	_, raw, err := l.ws.Read(ctx)
 	l.silenceTimer.Stop() // the time to handle a message does not count
 	if err != nil {
@@ -201,20 +204,29 @@ func (l *streamConn) readMessage(ctx context.Context) (*serverMessage, error) {
 	return m, decode(raw, m)
 }
 
-// watchSilence closes the connection when the silence timer fires.
+// watchSilence sends a ping when nothing has arrived for half of the silence timeout, and closes the connection if
+// nothing arrives in the other half either.
 func (l *streamConn) watchSilence(ctx context.Context) {
 	defer l.silenceTimer.Stop()
-	select {
-	case <-l.silenceTimer.C:
-		_ = l.ws.CloseNow()
-	case <-ctx.Done():
+	for {
+		select {
+		case <-l.silenceTimer.C:
+		case <-ctx.Done():
+			return
+		}
+		if l.asked.Swap(true) {
+			_ = l.ws.CloseNow()
+			return
+		}
+		l.silenceTimer.Reset(l.timing.silence / 2)
+		l.background.Go(func() { _ = l.ws.Ping(ctx) }) // awaitNext hears of the pong
 	}
 }
 
-// onPing is called while readMessage waits.
-func (l *streamConn) onPing(context.Context, []byte) bool {
-	l.silenceTimer.Reset(l.timing.silence)
-	return true
+// awaitNext begins the silence timeout anew. Pings and pongs arrive while readMessage waits.
+func (l *streamConn) awaitNext() {
+	l.asked.Store(false)
+	l.silenceTimer.Reset(l.timing.silence / 2)
 }
 
 // decodeError is the error of a message that cannot be decoded.

@@ -31,7 +31,7 @@ func TestCutWithinAMessage(t *testing.T) {
 			defer conn.Close()
 			sendAndClose(t, conn, rw, append([]byte(accepted(r.Header.Get("Sec-WebSocket-Key"))), whole[:cut]...))
 		}))
-		err := New(s.URL, "k", make([]byte, 32)).Stream(StreamOptions{Channels: []string{"trades"}}).runConn(t.Context())
+		_, err := Must(New(s.URL, "k", make([]byte, 32))).Stream(StreamOptions{Channels: []string{"trades"}}).runConn(t.Context(), func() {})
 		if err == nil || isFatal(err) {
 			t.Errorf("cut at %d: %v", cut, err)
 		}

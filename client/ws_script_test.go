@@ -38,7 +38,7 @@ type scriptedConn struct {
 func streamOf(t *testing.T, channels []string, scripts ...func(*scriptedConn)) *streamRecorder {
 	d := &scriptedServer{t: t, scripts: scripts, free: make(chan struct{})}
 	s := httptest.NewServer(d)
-	f := follow(t, New(s.URL, "k", make([]byte, schemas.SecretLen)), quick, channels...)
+	f := follow(t, Must(New(s.URL, "k", make([]byte, schemas.SecretLen))), quick, channels...)
 	t.Cleanup(func() { f.stop(); close(d.free); s.Close(); d.open.Wait() })
 	return f
 }
@@ -193,7 +193,7 @@ func TestLateBook(t *testing.T) {
 			srv := httptest.NewServer(d)
 			var late []time.Duration
 			f := &streamRecorder{t: t, done: make(chan error, 1), bell: make(chan struct{}, 1)}
-			f.Stream = New(srv.URL, "k", make([]byte, schemas.SecretLen)).Stream(StreamOptions{Channels: []string{"orderbook_delta"}, MarketIDs: []uint32{1}, OnEvent: f.on, OnLate: func(market uint32, age time.Duration) {
+			f.Stream = Must(New(srv.URL, "k", make([]byte, schemas.SecretLen))).Stream(StreamOptions{Channels: []string{"orderbook_delta"}, MarketIDs: []uint32{1}, OnEvent: f.on, OnLate: func(market uint32, age time.Duration) {
 				if _, _, known := f.Book(market); market != 1 || known {
 					t.Errorf("market %d is late and known: %v", market, known)
 				}
@@ -316,7 +316,7 @@ func TestHandshakeRefused(t *testing.T) {
 	srv := httptest.NewServer(s)
 	t.Cleanup(srv.Close)
 	fresh := WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}) // net/http would repeat a request on a reused connection
-	f := follow(t, New(srv.URL, "k", make([]byte, schemas.SecretLen), fresh), quick, "trades")
+	f := follow(t, Must(New(srv.URL, "k", make([]byte, schemas.SecretLen), fresh)), quick, "trades")
 	err := f.ended()
 	var e *Error
 	if !errors.As(err, &e) || e.Code != "missing_scope" || e.RequestID != "r-1" {
@@ -336,8 +336,8 @@ func TestSilence(t *testing.T) {
 	d := &scriptedServer{t: t, free: make(chan struct{})}
 	srv := httptest.NewServer(d)
 	w := quick
-	w.silence = 5 * time.Millisecond
-	f := follow(t, New(srv.URL, "k", make([]byte, schemas.SecretLen)), w, "trades")
+	w.silence = 10 * time.Millisecond
+	f := follow(t, Must(New(srv.URL, "k", make([]byte, schemas.SecretLen))), w, "trades")
 	t.Cleanup(func() { f.stop(); close(d.free); srv.Close(); d.open.Wait() })
 	f.until("it broke", func() bool { return f.Disconnects() > 2 })
 	f.stop()

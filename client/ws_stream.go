@@ -1,8 +1,11 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -15,10 +18,20 @@ import (
 // StreamOptions configures a Stream. Run calls the functions on its own goroutine and
 // waits for them.
 type StreamOptions struct {
-	Channels     []string          // of schemas.WSChannels
-	MarketIDs    []uint32          // none: all, including those that open later
-	OnEvent      func(StreamEvent) // called for each message in order, after it was applied
-	OnDisconnect func(error)       // called when a connection ends or fails, before the next attempt
+	Channels  []string          // of schemas.WSChannels
+	MarketIDs []uint32          // none: all, including those that open later
+	OnEvent   func(StreamEvent) // called for each message in order, after it was applied
+
+	// OnDisconnect is called when a connection ends or fails, before the next attempt. since is when the
+	// stream was lost, or when Run began.
+	OnDisconnect func(err error, since time.Time)
+
+	// Silence is the time after which a connection on which nothing arrives is left, 0 for 10 s. The stream
+	// asks at half of it.
+	Silence time.Duration
+
+	// Log gets a line when the stream is lost and one when it is back; nil: slog.Default().
+	Log *slog.Logger
 
 	// OnLate is called when a change of a book came later than MaxAge after its time. The book is then
 	// unknown until the snapshot that the stream has requested. What a slow reader has in its own
@@ -59,14 +72,17 @@ type Stream struct {
 }
 
 // streamTiming holds the bounds of the wait between two attempts to connect, which
-// doubles, and the silence timeout of a connection.
-type streamTiming struct{ minBackoff, maxBackoff, silence time.Duration }
+// doubles, the silence timeout of a connection, and how long the first connection is tried.
+type streamTiming struct{ minBackoff, maxBackoff, silence, first time.Duration }
 
-var defaultTiming = streamTiming{minBackoff: 200 * time.Millisecond, maxBackoff: 10 * time.Second, silence: 75 * time.Second} // silence: more than two pings of the venue
+var defaultTiming = streamTiming{minBackoff: 200 * time.Millisecond, maxBackoff: 10 * time.Second, silence: 10 * time.Second, first: callTimeout}
 
 // Stream returns a stream; Run starts it.
 func (c *Client) Stream(o StreamOptions) *Stream {
-	return &Stream{client: c, opt: o, timing: defaultTiming, books: map[uint32]*localBook{}}
+	s := &Stream{client: c, opt: o, timing: defaultTiming, books: map[uint32]*localBook{}}
+	s.timing.silence = cmp.Or(o.Silence, s.timing.silence)
+	s.opt.Log = cmp.Or(o.Log, slog.Default())
+	return s
 }
 
 // Disconnects returns the number of connections that ended.
@@ -76,23 +92,40 @@ func (s *Stream) Disconnects() int {
 	return s.disconnects
 }
 
-// Run follows the stream until ctx ends, and then returns its error. It returns earlier
-// on an error that reconnecting does not fix: an *Error with the retry rule Never, a
+// Run follows the stream until ctx ends, and then returns its error. It returns earlier if it gets no first connection
+// within 30 s, and on an error that reconnecting does not fix: an *Error with the retry rule Never, a
 // *CommandError, a close with CloseRevoked (unless Reload has another key), or a message that cannot be decoded. All its
 // goroutines have ended when it returns.
 func (s *Stream) Run(ctx context.Context) error {
 	pause := s.timing.minBackoff
+	lost, logged := time.Now(), true // the first attempts end in an error or in a stream
+	end := lost.Add(max(s.timing.first, Timeout(0)))
 	for {
 		start, by := time.Now(), s.client.credentials.Load()
-		err := s.runConn(ctx)
+		began, err := s.runConn(ctx, func() {
+			if end.IsZero() && logged {
+				s.opt.Log.Info("the stream is back", "after", time.Since(lost).Round(time.Millisecond))
+			}
+			end, logged = time.Time{}, false
+		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if isFatal(err) && !(websocket.CloseStatus(err) == CloseRevoked && s.client.renew(by)) {
 			return err
 		}
+		if began {
+			lost = time.Now()
+		}
 		if s.opt.OnDisconnect != nil {
-			s.opt.OnDisconnect(err)
+			s.opt.OnDisconnect(err, lost)
+		}
+		if !end.IsZero() && time.Now().After(end) {
+			return fmt.Errorf("no stream for %v: %w", time.Since(lost).Round(time.Second), err)
+		}
+		if !logged {
+			logged = true
+			s.opt.Log.Warn("the stream is lost; connecting again", "err", err, "since", lost)
 		}
 		if time.Since(start) > s.timing.maxBackoff {
 			pause = s.timing.minBackoff
@@ -128,18 +161,19 @@ func serverRetryAfter(err error) time.Duration {
 	return e.RetryAfter()
 }
 
-// runConn follows one connection until it ends.
-func (s *Stream) runConn(ctx context.Context) error {
+// runConn follows one connection until it ends, and calls opened once it has one.
+func (s *Stream) runConn(ctx context.Context, opened func()) (began bool, err error) {
 	l, err := s.connect(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
+	opened()
 	defer s.onDisconnect()
 	err = l.run(ctx)
 	if ctx.Err() == nil && leavesNode(err) {
 		l.node.Failed(err)
 	}
-	return err
+	return true, err
 }
 
 // leavesNode reports whether a connection ended for a reason of its node: it broke, the node stops or does

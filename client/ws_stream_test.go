@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -41,12 +42,12 @@ type streamRecorder struct {
 	disconnects []error
 }
 
-var quick = streamTiming{minBackoff: time.Millisecond, maxBackoff: 4 * time.Millisecond, silence: time.Minute}
+var quick = streamTiming{minBackoff: time.Millisecond, maxBackoff: 4 * time.Millisecond, silence: time.Minute, first: time.Minute}
 
 // follow runs a stream until the test ends.
 func follow(t *testing.T, c *Client, w streamTiming, channels ...string) *streamRecorder {
 	f := &streamRecorder{t: t, done: make(chan error, 1), bell: make(chan struct{}, 1)}
-	f.Stream = c.Stream(StreamOptions{Channels: channels, MarketIDs: []uint32{1}, OnEvent: f.on, OnDisconnect: f.onDisconnected})
+	f.Stream = c.Stream(StreamOptions{Channels: channels, MarketIDs: []uint32{1}, OnEvent: f.on, OnDisconnect: f.onDisconnected, Log: slog.New(slog.DiscardHandler)})
 	f.timing = w
 	ctx, cancel := context.WithCancel(t.Context())
 	f.stop = cancel
@@ -55,7 +56,7 @@ func follow(t *testing.T, c *Client, w streamTiming, channels ...string) *stream
 }
 
 func (f *streamRecorder) on(e StreamEvent) { f.note(func() { f.events = append(f.events, e) }) }
-func (f *streamRecorder) onDisconnected(e error) {
+func (f *streamRecorder) onDisconnected(e error, _ time.Time) {
 	f.note(func() { f.disconnects = append(f.disconnects, e) })
 }
 
@@ -227,7 +228,7 @@ func trading(t *testing.T) (h *lanetest.Server, alice *Client, trade func(from, 
 
 // as returns a client of another address with the same key.
 func (c *Client) as(base string, o Option) *Client {
-	out := New(base, c.credentials.Load().key, c.credentials.Load().secret, o)
+	out := Must(New(base, c.credentials.Load().key, c.credentials.Load().secret, o))
 	out.SetClock(time.Duration(c.offset.Load()))
 	return out
 }

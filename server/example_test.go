@@ -29,7 +29,7 @@ func Example() {
 
 	account := v.Accounts()[0]
 	secret, _ := schemas.ParseSecret(account.Secret)
-	c := client.New(v.APIURL(), account.APIKey, secret)
+	c := client.Must(client.New(v.APIURL(), account.APIKey, secret))
 	balance, err := c.Balance(ctx)
 	if err != nil {
 		fmt.Println(err)

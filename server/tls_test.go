@@ -172,7 +172,7 @@ func TestReplacedCertificateBreaksNoConnection(t *testing.T) {
 	alice := v.Client("alice")
 	s := alice.Stream(client.StreamOptions{
 		Channels:     []string{"user"},
-		OnDisconnect: fail,
+		OnDisconnect: func(err error, _ time.Time) { fail(err) },
 		OnEvent: func(e client.StreamEvent) {
 			select {
 			case events <- e.Seq:

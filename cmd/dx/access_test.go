@@ -68,7 +68,7 @@ func TestAgentLaneByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for host, want := range map[string]int{strings.TrimPrefix(p.dev.API, "http://"): 200, "localhost:1": 200, "venue.example": 200, "192.0.2.7:80": 200, "evil.example": 403} {
-		c := client.New(p.dev.API, a.APIKey, secret, client.WithHTTPClient(&http.Client{Transport: asHost(host)}))
+		c := client.Must(client.New(p.dev.API, a.APIKey, secret, client.WithHTTPClient(&http.Client{Transport: asHost(host)})))
 		ask := func(method, path string, header http.Header, body string, want int) {
 			t.Helper()
 			resp, err := c.Open(t.Context(), method, path, header, []byte(body))

@@ -36,7 +36,7 @@ func TestClusterCallers(t *testing.T) {
 		code func(id uint64) (string, error) // places an order and returns its error code
 	}{{name: "client", key: c.createKey(1, c.createUser("client"))}, {name: "bridge", key: c.createKey(2, c.createUser("bridge"))}}
 	k := callers[0].key
-	trader := client.New(urls, k.APIKey, k.secret, client.WaitForTokens())
+	trader := client.Must(client.New(urls, k.APIKey, k.secret, client.WaitForTokens()))
 	callers[0].code = func(id uint64) (string, error) {
 		_, err := trader.PlaceOrder(ctx, schemas.PlaceOrder{ClientOrderID: schemas.U64(id), MarketID: 1, Side: "buy", Outcome: "yes", Tick: schemas.Ptr(schemas.Int(100)), Qty: 1})
 		if code := codeOf(err); code != "" {

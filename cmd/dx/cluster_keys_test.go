@@ -48,7 +48,7 @@ func (c *clusterTrial) createKey(i int, user uint32) (k clusterKey) {
 
 // client returns a client of a member, which repeats nothing.
 func (c *clusterTrial) client(i int, k clusterKey) *client.Client {
-	return client.New(c.url(i, 8080), k.APIKey, k.secret, client.MaxAttempts(1), client.WithHTTPClient(c.http))
+	return client.Must(client.New(c.url(i, 8080), k.APIKey, k.secret, client.MaxAttempts(1), client.WithHTTPClient(c.http)))
 }
 
 // TestClusterKeys checks that the members judge a key as one venue does: it has its rate once although

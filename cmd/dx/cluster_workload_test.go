@@ -553,7 +553,7 @@ func (l *workload) checkOrders(i int, t *loadTrader) {
 	l.c.Helper()
 	ctx := l.c.Context()
 	rows := map[uint64]int{}
-	reader := client.New(l.c.url(i, 8080), t.key.APIKey, t.key.secret, client.WaitForTokens(), client.WithHTTPClient(l.c.http))
+	reader := client.Must(client.New(l.c.url(i, 8080), t.key.APIKey, t.key.secret, client.WaitForTokens(), client.WithHTTPClient(l.c.http)))
 	for o, err := range reader.AllOrders(ctx, schemas.ListOrders{}) {
 		if err != nil {
 			l.c.Fatal(err)

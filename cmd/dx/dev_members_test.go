@@ -51,7 +51,7 @@ func TestDevMembers(t *testing.T) {
 			t.Fatalf("no dev file\n%s", out)
 		}
 		secret, _ := schemas.ParseSecret(dev.Accounts[0].Secret)
-		use(cmd, out, client.New(dev.API, dev.Accounts[0].APIKey, secret))
+		use(cmd, out, client.Must(client.New(dev.API, dev.Accounts[0].APIKey, secret)))
 		if err := stop(cmd.Process.Pid); err != nil {
 			t.Fatal(err)
 		}

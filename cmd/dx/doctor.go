@@ -42,7 +42,10 @@ func (d *throughCmd) Run(ctx context.Context, out io.Writer) error {
 	}
 	var all []bridge.Finding
 	for _, address := range client.Addresses(base) {
-		c := client.New(address, key, raw, client.WithHTTPClient(bridge.NewHTTPClient()))
+		c, err := client.New(address, key, raw, client.MaxAttempts(1), client.WithHTTPClient(bridge.NewHTTPClient()))
+		if err != nil {
+			return cli.BadFlag("url", err)
+		}
 		found := []bridge.Finding{{Check: "settings", OK: true, Detail: address + " with key " + key}}
 		found = append(found, bridge.Doctor(ctx, c)...)
 		if len(found) > 2 { // the venue responds

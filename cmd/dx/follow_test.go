@@ -113,7 +113,7 @@ func (c *clusterTrial) as(base string, key schemas.NewKey, options ...client.Opt
 	if !ok {
 		c.Fatal("the secret is not one")
 	}
-	return client.New(base, key.APIKey, secret, options...)
+	return client.Must(client.New(base, key.APIKey, secret, options...))
 }
 
 // depositOn makes one deposit on a member.

@@ -50,5 +50,5 @@ func here(account string) (*client.Client, error) {
 	if !ok {
 		return nil, errors.New("DX_SECRET must be 64 hex characters")
 	}
-	return client.New(base, key, secret, client.WaitForTokens(), client.RepeatPlacements()), nil
+	return client.New(base, key, secret, client.WaitForTokens(), client.RepeatPlacements())
 }

@@ -206,7 +206,7 @@ func (v *Venue) ClientWithKey(id, secret string, options ...client.Option) *clie
 		s.transport = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second}
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	s.client = client.New(v.APIURL(), id, raw, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: s, CheckRedirect: stay})}, options...)...)
+	s.client = client.Must(client.New(v.APIURL(), id, raw, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: s, CheckRedirect: stay})}, options...)...))
 	s.now = s.client.Now
 	if v.Clock != nil {
 		s.now = v.Clock.Time

@@ -196,7 +196,10 @@ func replaceable(ctx context.Context, path, api string) error {
 	}
 	if err == nil && old.API == api {
 		secret, _ := schemas.ParseSecret(old.Secret)
-		_, err = client.New(old.API, old.APIKey, secret).Balance(ctx)
+		var c *client.Client
+		if c, err = client.New(old.API, old.APIKey, secret); err == nil {
+			_, err = c.Balance(ctx)
+		}
 		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status == http.StatusUnauthorized {
 			return nil
 		}

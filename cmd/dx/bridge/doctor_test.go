@@ -37,7 +37,7 @@ func TestDoctor(t *testing.T) {
 	d.AdvanceClock(time.Duration(time.Now().UnixNano() - d.Now())) // the venue's clock is ours
 	healthy := []string{"true reach", "true clock: within", "true key: has the scopes read, trade", "true revision 2026-07-28", "true revision 2025-11-25", "true revision 2025-06-18", "true tools:"}
 	like(t, examine(t, d.client()), healthy...)
-	like(t, examine(t, client.New(d.url, d.key.ID, make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))), "true reach", "true clock", "false key: unauthorized")
+	like(t, examine(t, client.Must(client.New(d.url, d.key.ID, make([]byte, 32), client.WithHTTPClient(NewHTTPClient())))), "true reach", "true clock", "false key: unauthorized")
 	d.AdvanceClock(time.Hour)
 	healthy[1] = "false clock: "
 	start := time.Now()
@@ -79,7 +79,7 @@ func TestDoctorNamesAForeignHost(t *testing.T) {
 
 func TestDoctorFindsNoVenue(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
-	c := client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))
+	c := client.Must(client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())))
 	like(t, examine(t, c), "false reach: status 404 from a server that is not a venue")
 	s.Close()
 	like(t, examine(t, c), "false reach: Get")

@@ -70,7 +70,7 @@ func open(t *testing.T) *testVenue {
 
 // client returns a client with the local clock, which differs from the venue's.
 func (d *testVenue) client() *client.Client {
-	return client.New(d.url, d.key.ID, d.key.Secret, client.WithHTTPClient(NewHTTPClient()))
+	return client.Must(client.New(d.url, d.key.ID, d.key.Secret, client.WithHTTPClient(NewHTTPClient())))
 }
 
 func (d *testVenue) put(f proxyFunc) { d.front.Store(&f) }

@@ -87,7 +87,7 @@ func TestWriteTimesOut(t *testing.T) {
 // TestResponseLimit tests which requests the bridge itself bounds in time: a read of the only node has the time of the
 // HTTP client, and so have tools that wait.
 func TestResponseLimit(t *testing.T) {
-	one, several := client.New("http://a", "k", nil), client.New("http://a,http://b", "k", nil)
+	one, several := client.Must(client.New("http://a", "k", nil)), client.Must(client.New("http://a,http://b", "k", nil))
 	const long = time.Hour
 	for _, x := range []struct {
 		name, tool   string

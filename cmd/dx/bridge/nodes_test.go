@@ -99,7 +99,7 @@ func (d *testVenue) clientOf(nodes []*frontNode) *client.Client {
 	for _, n := range nodes {
 		urls = append(urls, n.url)
 	}
-	return client.New(strings.Join(urls, ","), d.key.ID, d.key.Secret, client.WithHTTPClient(NewHTTPClient()))
+	return client.Must(client.New(strings.Join(urls, ","), d.key.ID, d.key.Secret, client.WithHTTPClient(NewHTTPClient())))
 }
 
 // loses lets the venue execute the calls of a tool and drops the response.

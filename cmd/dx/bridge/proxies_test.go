@@ -195,7 +195,7 @@ func (p *proxyTest) client(a schemas.DevAccount) *client.Client {
 	h.Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx, "127.0.0.1") }
 	h.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: p.pool}
 	secret, _ := schemas.ParseSecret(a.Secret)
-	return client.New("https://"+proxyHost, a.APIKey, secret, client.WithHTTPClient(h))
+	return client.Must(client.New("https://"+proxyHost, a.APIKey, secret, client.WithHTTPClient(h)))
 }
 
 // TestProxies runs every check of dx doctor through each proxy of docs/operations/proxies, with
@@ -362,7 +362,7 @@ func TestThrough(t *testing.T) {
 			}
 			a := v.Account("alice")
 			secret, _ := schemas.ParseSecret(a.Secret)
-			for _, f := range bridge.Through(t.Context(), client.New(s.URL, a.APIKey, secret, client.WithHTTPClient(bridge.NewHTTPClient())), s.URL) {
+			for _, f := range bridge.Through(t.Context(), client.Must(client.New(s.URL, a.APIKey, secret, client.WithHTTPClient(bridge.NewHTTPClient()))), s.URL) {
 				if f.OK == (f.Check == broken) || f.OK != (f.Fix == "") {
 					t.Errorf("the check %s: ok %v, %s, want %s alone to fail, with a fix", f.Check, f.OK, f.Detail, broken)
 				}
@@ -411,7 +411,7 @@ func TestThroughTLS(t *testing.T) {
 			return new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
 		}
 		base := c.scheme + "://" + c.host
-		f := bridge.Through(t.Context(), client.New(base, "key", make([]byte, 32), client.WithHTTPClient(h)), base)[0]
+		f := bridge.Through(t.Context(), client.Must(client.New(base, "key", make([]byte, 32), client.WithHTTPClient(h))), base)[0]
 		if f.Check != "tls" || f.OK != (c.fix == "") || !strings.Contains(f.Detail, c.detail) || !strings.Contains(f.Fix, c.fix) {
 			t.Errorf("through %s: %+v, want the check tls with %q and the fix %q", base, f, c.detail, c.fix)
 		}

@@ -126,7 +126,7 @@ func TestProxiesEndSlowHeads(t *testing.T) {
 			socket := p.client(alice).Stream(client.StreamOptions{
 				Channels:     []string{"user"},
 				OnEvent:      func(client.StreamEvent) { opened <- struct{}{} },
-				OnDisconnect: func(err error) { closed <- err },
+				OnDisconnect: func(err error, _ time.Time) { closed <- err },
 			})
 			ended := make(chan error, 1)
 			go func() { ended <- socket.Run(ctx) }()

@@ -186,7 +186,7 @@ func TestProxyLosesAnswers(t *testing.T) {
 func TestProxyWithoutAVenue(t *testing.T) {
 	s := httptest.NewServer(nil)
 	s.Close()
-	p := httptest.NewServer(Proxy(client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), false, Commands{}, slog.New(slog.DiscardHandler)))
+	p := httptest.NewServer(Proxy(client.Must(client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))), false, Commands{}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(p.Close)
 	resp := post(t, t.Context(), p.URL, call("1", "place_order", order(3)))
 	if holds(t, whole(t, resp), "id", 1.0, "result.isError", true, "result.structuredContent.outcome", "not_done", "result.structuredContent.retryable", true); resp.StatusCode != 200 {

@@ -166,7 +166,7 @@ func TestForeignAnswers(t *testing.T) {
 		_, _ = io.WriteString(w, "<html>no such thing</html>")
 	}))
 	defer s.Close()
-	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
+	h := start(t, client.Must(client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))), ToolFilter{})
 	for code, outcome := range map[int64]string{200: "unknown", 302: "not_done", 404: "not_done", 401: "not_done", 502: "unknown", 503: "unknown"} {
 		status.Store(code)
 		answer := h.ask(call("1", "place_order", order(1)))
@@ -179,7 +179,7 @@ func TestForeignAnswers(t *testing.T) {
 func TestVenueIsDown(t *testing.T) {
 	s := httptest.NewServer(nil)
 	s.Close()
-	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
+	h := start(t, client.Must(client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))), ToolFilter{})
 	for _, m := range []string{initialize, `{"jsonrpc":"2.0","id":0,"method":"tools/list"}`} {
 		holds(t, h.ask("%s", m), "id", 0.0, "error.code", 503.0)
 	}
@@ -205,7 +205,7 @@ func TestVenueRefusesTheRequestOfAWrite(t *testing.T) {
 		_, _ = io.WriteString(w, *body.Load())
 	}))
 	defer s.Close()
-	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
+	h := start(t, client.Must(client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))), ToolFilter{})
 	draining := `{"code":"draining","num":null,"origin":"gateway","message":"draining","details":null}`
 	limited := `{"code":"rate_limited","num":null,"origin":"gateway","message":"rate limited","details":{"retry_after_ms":"12"}}`
 	for _, x := range []struct {
@@ -235,7 +235,7 @@ func TestVenueRefusesTheRequestOfAWrite(t *testing.T) {
 // An error of the gate has no id; the host gets its own id.
 func TestDoorRefusalsHaveTheID(t *testing.T) {
 	d := open(t)
-	h := start(t, client.New(d.url, d.key.ID, make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
+	h := start(t, client.Must(client.New(d.url, d.key.ID, make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))), ToolFilter{})
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":"a b","method":"ping"}`), "id", "a b", "error.code", 401.0, "error.data.code", "unauthorized")
 	if hint, _ := at(t, h.ask(`{"jsonrpc":"2.0","id":5,"method":"ping"}`), "error", "data", "hint").(string); !strings.Contains(hint, "signature") {
 		t.Errorf("the hint of the venue is %q", hint)
@@ -450,7 +450,7 @@ func TestOneMessageALine(t *testing.T) {
 		_, _ = io.WriteString(w, "{\r\n \"jsonrpc\": \"2.0\",\n \"id\": 1,\n \"result\": {}\n}\n")
 	}))
 	defer s.Close()
-	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
+	h := start(t, client.Must(client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))), ToolFilter{})
 	if got := h.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 		t.Error(got)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -114,7 +115,8 @@ func (d checker) webSocket() Finding {
 			default:
 			}
 		},
-		OnDisconnect: func(err error) {
+		Log: slog.New(slog.DiscardHandler), // the findings say it
+		OnDisconnect: func(err error, _ time.Time) {
 			select {
 			case failed <- err:
 			default:

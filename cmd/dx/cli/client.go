@@ -38,8 +38,20 @@ func (c *ClientFlags) Client(opts ...client.Option) (*client.Client, error) {
 	if !ok {
 		return nil, BadFlag("secret", errors.New("DX_SECRET must be 64 hex characters"))
 	}
-	return client.New(base, key, secret, append([]client.Option{client.WaitForTokens(), client.RepeatPlacements(), Reload(base, c.Resolve)}, opts...)...), nil
+	own := []client.Option{client.WaitForTokens(), client.RepeatPlacements(), Reload(base, c.Resolve)}
+	if len(client.Addresses(base)) == 1 {
+		own = append(own, client.MaxAttempts(attempts))
+	}
+	out, err := client.New(base, key, secret, append(own, opts...)...)
+	if err != nil {
+		return nil, BadFlag("url", err)
+	}
+	return out, nil
 }
+
+// attempts is how often a request that the venue did not execute is sent, so that a person at a prompt hears at once
+// of a venue that is not there. What may have been executed is looked for as long as a call may take.
+const attempts = 4
 
 // Reload makes a client read key and secret once more when the venue does not accept them, because dx agent key
 // may have replaced a profile, or dx dev its file. A key of another venue than that at base is not used.

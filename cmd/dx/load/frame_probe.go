@@ -88,13 +88,16 @@ type frameProbe struct {
 }
 
 func openFrameProbe(ctx context.Context, v *Venue, as *trader, market uint32) (*frameProbe, error) {
+	c, err := client.New(v.api, as.key, as.secret)
+	if err != nil {
+		return nil, err
+	}
 	w, err := openPlacer(v, as, market, 1, 0)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	p := &frameProbe{placer: w, stop: stop}
-	c := client.New(v.api, as.key, as.secret)
 	p.book, p.user = p.watch(ctx, c, "orderbook_delta"), p.watch(ctx, c, "user")
 	for _, w := range []*frameWatcher{p.book, p.user} {
 		if err := w.ready(ctx); err != nil {

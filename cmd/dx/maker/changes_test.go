@@ -16,7 +16,7 @@ import (
 // market returns a BTC market whose price is at the strike, and a maker that has read it.
 func market(t *testing.T) (*maker, *schemas.Market) {
 	t.Helper()
-	c := client.New("http://127.0.0.1:1", "k", nil) // receives no request
+	c := client.Must(client.New("http://127.0.0.1:1", "k", nil)) // receives no request
 	now := c.Now()
 	m := newMaker(c, slog.New(slog.DiscardHandler), Options{Quotes: marketsim.Maker{Levels: 1, Qty: 100, Inventory: 5000}})
 	m.feeds[0].Observe(65_000e8, now.Unix())

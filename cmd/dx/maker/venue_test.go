@@ -94,7 +94,7 @@ func quoted(v *venue.Venue) bool {
 
 func clientOf(h *lanetest.Server, u core.UserID, w http.RoundTripper) *client.Client {
 	k := h.NewKey(u, core.ScopeRead|core.ScopeTrade)
-	c := client.New(h.URL, k.ID, k.Secret, client.WithHTTPClient(&http.Client{Transport: w}))
+	c := client.Must(client.New(h.URL, k.ID, k.Secret, client.WithHTTPClient(&http.Client{Transport: w})))
 	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 	return c
 }

@@ -59,7 +59,7 @@ func trade(t *testing.T, seed uint64) (out []string) {
 		ended := make(chan struct{})
 		for u, name := range []string{"noise-1", "noise-2"} {
 			k := h.NewKey(core.UserID(u+1), core.ScopeRead|core.ScopeTrade)
-			c := client.New(h.URL, k.ID, k.Secret, client.WithHTTPClient(&http.Client{Transport: h.Transport}))
+			c := client.Must(client.New(h.URL, k.ID, k.Secret, client.WithHTTPClient(&http.Client{Transport: h.Transport})))
 			c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 			clients = append(clients, c)
 			go func() {

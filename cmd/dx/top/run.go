@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -91,7 +92,8 @@ func stream(ctx context.Context, c *client.Client, send func(tea.Msg)) {
 				send(msg)
 			}
 		},
-		OnDisconnect: func(err error) { send(DisconnectedMsg{err}) },
+		OnDisconnect: func(err error, _ time.Time) { send(DisconnectedMsg{err}) },
+		Log:          slog.New(slog.DiscardHandler), // the screen says it
 	})
 	if err := s.Run(ctx); ctx.Err() == nil {
 		send(StreamEndedMsg{err})

@@ -26,7 +26,7 @@ func TestAgainstAVenue(t *testing.T) {
 	t.Cleanup(func() { _ = lane.Close(context.Background()) })
 	h.Serve()
 	k := h.NewKey(1, core.ScopeRead|core.ScopeTrade)
-	c := client.New(h.URL, k.ID, k.Secret)
+	c := client.Must(client.New(h.URL, k.ID, k.Secret))
 	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -77,7 +77,7 @@ func TestTicketAgainstAVenue(t *testing.T) {
 	rest.Mount(h.Routes, h.Gate, "test")
 	h.Serve()
 	k := h.NewKey(1, core.ScopeRead|core.ScopeTrade)
-	c := client.New(h.URL, k.ID, k.Secret)
+	c := client.Must(client.New(h.URL, k.ID, k.Secret))
 	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 	var o Options
 	connect(t.Context(), c, &o)
@@ -101,7 +101,7 @@ func TestTicketAgainstAVenue(t *testing.T) {
 	}
 	// Two trades with another account make a pair.
 	k = h.NewKey(2, core.ScopeRead|core.ScopeTrade)
-	maker := client.New(h.URL, k.ID, k.Secret)
+	maker := client.Must(client.New(h.URL, k.ID, k.Secret))
 	maker.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 	for id, own := range []string{"yes", "no"} {
 		for outcome, by := range map[string]*client.Client{own: c, map[string]string{"yes": "no", "no": "yes"}[own]: maker} {

@@ -393,7 +393,7 @@ func TestUpdateDoesNotChangeItsModel(t *testing.T) {
 
 // TestMessages checks the message of each type of event.
 func TestMessages(t *testing.T) {
-	s := client.New("http://127.0.0.1:1", "k", make([]byte, schemas.SecretLen)).Stream(client.StreamOptions{})
+	s := client.Must(client.New("http://127.0.0.1:1", "k", make([]byte, schemas.SecretLen))).Stream(client.StreamOptions{})
 	for _, c := range []struct {
 		typ, msg string
 		ok       func(tea.Msg) bool

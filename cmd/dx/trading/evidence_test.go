@@ -21,7 +21,7 @@ func TestLastSettled(t *testing.T) {
 		fmt.Fprintf(w, `{"rounds":[%s],"cursor":"","as_of_seq":"1"}`, rounds[r.URL.Query().Get("category")])
 	}))
 	defer s.Close()
-	c := client.New(s.URL, "k", make([]byte, schemas.SecretLen))
+	c := client.Must(client.New(s.URL, "k", make([]byte, schemas.SecretLen)))
 	if n, err := lastSettled(t.Context(), c, "btc-60s"); n != 7 || err != nil {
 		t.Errorf("the last settled round of btc-60s: %d, %v, want 7", n, err)
 	}

@@ -219,7 +219,7 @@ func TestDefaultWorstOfAnAgent(t *testing.T) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.preview)
 		}))
-		got, err := defaultWorst(t.Context(), client.New(s.URL, "key", []byte("secret")), schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Qty: 3, Type: "market"})
+		got, err := defaultWorst(t.Context(), client.Must(client.New(s.URL, "key", []byte("secret"))), schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Qty: 3, Type: "market"})
 		s.Close()
 		said := ""
 		if err != nil {

@@ -95,7 +95,7 @@ func ns(at time.Time) schemas.U64 { return schemas.U64(at.UnixNano()) }
 func TestOpeningsByTheVenuesClock(t *testing.T) {
 	for answer, want := range map[string]int64{`{"server_time":"9000000000","clock":"virtual","venue_time":"5000000000"}`: 5, `{"server_time":"9000000000"}`: 9} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, answer) }))
-		o, err := readOpenings(t.Context(), client.New(s.URL, "k", make([]byte, schemas.SecretLen)))
+		o, err := readOpenings(t.Context(), client.Must(client.New(s.URL, "k", make([]byte, schemas.SecretLen))))
 		s.Close()
 		if err != nil || !o.now.Equal(time.Unix(want, 0)) {
 			t.Errorf("the time of the venue from %s: %v, %v, want second %d", answer, o.now, err, want)

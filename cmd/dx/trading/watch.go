@@ -80,13 +80,15 @@ func (w *Watch) Run(ctx context.Context, out io.Writer, log *slog.Logger) error 
 				end(err)
 			}
 		},
-		OnDisconnect: func(err error) {
+		OnDisconnect: func(err error, _ time.Time) {
 			if !received { // the stream never worked: report it instead of retrying
 				end(err)
-				return
 			}
-			log.Warn("connection lost, trying again", "err", err)
 		},
+		OnLate: func(market uint32, age time.Duration) {
+			log.Warn("a change of a book came late; its snapshot follows", "market_id", market, "age", age.Round(time.Millisecond))
+		},
+		Log: log,
 	})
 	err = s.Run(ctx)
 	if cause := context.Cause(ctx); cause != nil {
