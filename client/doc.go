@@ -1,7 +1,7 @@
 // Package client is a Go client of the venue's REST and event lanes. It depends on
 // package schemas only, so it encodes the types that the venue decodes.
 //
-//	c := client.New("http://127.0.0.1:8080", key, secret)
+//	c, err := client.New("http://127.0.0.1:8080", key, secret)
 //	o, err := c.PlaceOrder(ctx, schemas.PlaceOrder{…})
 //	for o, err := range c.AllOrders(ctx, schemas.ListOrders{Status: "resting"}) {…}
 //
@@ -18,9 +18,10 @@
 //  1. The signature covers the bytes that are sent.
 //  2. A write whose outcome is unknown is not sent again. The exceptions are a placement with
 //     RepeatPlacements or of several nodes, whose client_order_id prevents a second execution, and
-//     with several nodes a write whose signed bytes the venue executes once.
+//     a write whose signed bytes the venue executes once: these bytes, for 4 s.
 //  3. A response that is not 2xx is an *Error. Any other error is an error of the
-//     transport. MayBeDone reports whether the request may have been executed.
+//     transport. MayBeDone reports whether the request may have been executed. One that got no
+//     connection was not.
 //  4. A Stream delivers each event of the account once and in order.
 //  5. With several nodes, no read is behind what the client has written or read before.
 //

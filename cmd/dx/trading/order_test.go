@@ -114,8 +114,8 @@ func TestCancelTriesEveryBatch(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if sent = append(sent, string(body)); len(sent) == 1 {
-			w.WriteHeader(http.StatusInternalServerError)
-			_, _ = io.WriteString(w, `{"error":{"code":"internal","num":null,"origin":"gateway","message":"internal","details":null}}`)
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"error":{"code":"missing_scope","num":null,"origin":"gateway","message":"missing_scope","details":null}}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"results":[{"status":"canceled","canceled_qty":1,"seq":"2"}]}`)
@@ -127,7 +127,7 @@ func TestCancelTriesEveryBatch(t *testing.T) {
 	}
 	var out strings.Builder
 	err := c.Run(t.Context(), &out)
-	if err == nil || !strings.Contains(err.Error(), "internal") {
+	if err == nil || !strings.Contains(err.Error(), "missing_scope") {
 		t.Errorf("the error is %v, want that of the first batch", err)
 	}
 	if len(sent) != 2 || !strings.Contains(sent[1], `["21"]`) {
