@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 import os
 import pathlib
 import tarfile
@@ -15,8 +16,16 @@ WHEN = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever it is built
 def _project():
     project = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
     name = project["name"].replace("-", "_")
-    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\nSummary: {project['description']}\nRequires-Python: {project['requires-python']}\n"
-    return f"{name}-{project['version']}", metadata
+    lines = [f"Name: {project['name']}", f"Version: {project['version']}", f"Summary: {project['description']}", f"License-Expression: {project['license']}"]
+    lines += [f"License-File: {f}" for f in project["license-files"]] + [f"Classifier: {c}" for c in project["classifiers"]]
+    lines += [f"Requires-Python: {project['requires-python']}", "Description-Content-Type: text/markdown"]
+    readme = (HERE / project["readme"]).read_text("utf-8")
+    return f"{name}-{project['version']}", "\n".join(["Metadata-Version: 2.4", *lines, "", readme])
+
+
+def _licence():
+    """Returns the licence, which a checkout has in its root and a source archive beside this file."""
+    return next(p for p in (HERE / "LICENSE", HERE.parent.parent / "LICENSE") if p.is_file()).read_bytes()
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -24,6 +33,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     info = f"{stem}.dist-info"
     files = {p.relative_to(HERE).as_posix(): p.read_bytes() for p in sorted((HERE / "duplex_client").iterdir()) if p.is_file()}
     files[f"{info}/METADATA"] = metadata.encode()
+    files[f"{info}/licenses/LICENSE"] = _licence()
     files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: wheel_backend\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     record = ""
     for name, data in files.items():
@@ -42,11 +52,11 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 def build_sdist(sdist_directory, config_settings=None):
     stem, metadata = _project()
     archive = f"{stem}.tar.gz"
-    (info := HERE / "PKG-INFO").write_text(metadata, "utf-8")
-    try:
-        with tarfile.open(os.path.join(sdist_directory, archive), "w:gz") as tar:
-            for name in ("PKG-INFO", "README.md", "generate.py", "pyproject.toml", "wheel_backend.py", "duplex_client"):
-                tar.add(HERE / name, f"{stem}/{name}", filter=lambda m: None if "__pycache__" in m.name else m)
-    finally:
-        info.unlink()
+    with tarfile.open(os.path.join(sdist_directory, archive), "w:gz") as tar:
+        for name, data in (("PKG-INFO", metadata.encode()), ("LICENSE", _licence())):
+            entry = tarfile.TarInfo(f"{stem}/{name}")
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+        for name in ("README.md", "generate.py", "pyproject.toml", "wheel_backend.py", "duplex_client"):
+            tar.add(HERE / name, f"{stem}/{name}", filter=lambda m: None if "__pycache__" in m.name else m)
     return archive

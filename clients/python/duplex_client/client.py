@@ -1,186 +1,273 @@
-"""Signed REST requests and their repeats."""
+"""Requests and streams with blocking sockets."""
 
-import base64
-import hashlib
-import hmac
-import http.client
-import json
-import math
-import os
-import re
+import select
+import socket
+import ssl
+import threading
 import time
-import urllib.parse
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import records
+from . import core, events, messages, records
+from .api import Api
+from .core import Address, Exchange, NotExecuted, Response, Sleep, Steps
 
-# The request was not executed, so a new request with a new signature is safe
-# (docs/rules/errors.md#retry-safe).
-SAFE = frozenset({"rate_limited", "too_many_connections", "shed", "draining", "node_behind", "history_behind", "funding_unavailable"})
-# The request may have been executed (docs/rules/errors.md#retry-unknown).
-UNKNOWN = frozenset({"sequencing_timeout", "internal"})
-# A signature is valid for 5 s. The same signed bytes are sent again for this many seconds.
-SAME_BYTES = 4.0
-# Writes whose exact repeat has no second effect (docs/rules/accounts.md#exact-repeats) and does no harm after a
-# restart, over which the venue forgets its first responses, as that of a decrease and a redemption would.
-REPEATABLE = re.compile(r"DELETE /|POST /v1/(portfolio/deadman|forecasts|withdrawals)$")
-# Requests without an effect.
-READ = re.compile(r"GET /|POST /v1/portfolio/orders/preview$")
+IDLE = 90.0  # seconds after which a kept connection is closed; the venue closes it after 120
+KEPT = 64  # idle connections
 
 
-def sign(secret: str, timestamp: str, method: str, target: str, body: str = "") -> str:
-    """Returns the signature in base64. secret is 64 hex characters; target is path and query as sent."""
-    message = f"{timestamp}\n{method}\n{target}\n{body}".encode()
-    return base64.b64encode(hmac.digest(bytes.fromhex(secret), message, hashlib.sha256)).decode()
+class Connection:
+    """A connection to a venue, perhaps through a proxy and TLS."""
+
+    def __init__(self, address: Address, timeout: float, tunnel: bool):
+        """Connects within timeout seconds, with tunnel through a proxy also to a plain port. Raises NotExecuted."""
+        self.until = time.monotonic() + timeout
+        raw = None
+        try:
+            if address.proxy:
+                host, _, port = address.proxy.rpartition(":")
+                raw = socket.create_connection((host, int(port)), timeout)
+                if address.secure or tunnel:
+                    self._open_tunnel(raw, address)
+            else:
+                raw = socket.create_connection((address.host, address.port), timeout)
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if address.secure:
+                raw.settimeout(self._left())
+                raw = ssl.create_default_context().wrap_socket(raw, server_hostname=address.host)
+        except OSError as e:
+            if raw:
+                raw.close()
+            raise NotExecuted(f"no connection to {address.netloc}: {e}") from e
+        self.socket, self.used = raw, time.monotonic()
+
+    def _left(self) -> float:
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("no response in time")
+        return left
+
+    def _open_tunnel(self, raw: socket.socket, address: Address) -> None:
+        raw.sendall(address.connect_request())
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):  # a byte at a time: what follows belongs to the venue
+            raw.settimeout(self._left())
+            byte = raw.recv(1)
+            if not byte or len(head) > 1 << 16:
+                raise OSError("the proxy opens no tunnel")
+            head += byte
+        if head.split(b" ", 2)[1:2] != [b"200"]:
+            raise OSError(f"the proxy opens no tunnel: {head.splitlines()[0].decode('latin-1')}")
+
+    def idle(self) -> bool:
+        """Reports whether the connection can be used again: the venue has neither closed it nor sent anything."""
+        return time.monotonic() - self.used < IDLE and not select.select([self.socket], [], [], 0)[0]
+
+    def send(self, data: bytes) -> None:
+        self.socket.settimeout(self._left())
+        self.socket.sendall(data)
+
+    def read(self) -> bytes:
+        """Returns the next bytes, b"" at the end. Raises TimeoutError after until."""
+        self.socket.settimeout(self._left())
+        return self.socket.recv(1 << 16)
+
+    def close(self) -> None:
+        self.socket.close()
 
 
-class VenueError(Exception):
-    """A response of the venue other than 2xx."""
+class Client(Api):
+    """Sends requests to a venue. It keeps connections, and threads may share it.
 
-    def __init__(self, status: int, error: records.Error):
-        super().__init__(f"{error['code']} ({status})")
-        self.status, self.code, self.origin, self.details = status, error["code"], error["origin"], error["details"] or {}
-
-
-class UnknownOutcome(Exception):
-    """A write got no response: it may have been executed. Read the state before you repeat it."""
-
-
-def refused(status: int, body: Any) -> VenueError | OSError:
-    """Returns the error of a response other than 2xx: VenueError, or OSError if the venue did not write it, but a proxy."""
-    error = body.get("error") if isinstance(body, dict) else None
-    if not isinstance(error, dict) or not isinstance(error.get("code"), str) or not isinstance(error.get("origin"), str):
-        return OSError(f"no response of the venue: HTTP status {status}")
-    return VenueError(status, error)
-
-
-def _default_timeout() -> float:
-    """Returns DX_TIMEOUT in seconds, which an arena sets for its agents. It is 15 if that is no number above 0."""
-    try:
-        seconds = float(os.environ.get("DX_TIMEOUT", ""))
-    except ValueError:
-        return 15
-    return seconds if 0 < seconds < math.inf else 15
-
-
-class Client:
-    """Sends requests to a venue. It holds no connection, so threads may share one.
-
-    tries bounds the attempts of one call; timeout is in seconds, for each attempt. Its default is that of
-    the variable DX_TIMEOUT, or 15.
+    url is http:// or https://, a host and perhaps a port. One attempt waits timeout seconds, 5 or DX_TIMEOUT, and a
+    call budget seconds, 30 or DX_TIMEOUT if that is more. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are honoured.
     """
 
-    def __init__(self, url: str, key: str, secret: str, tries: int = 8, timeout: float | None = None):
-        self.url, self.key, self.secret, self.tries = url, key, secret, tries
-        self.timeout = timeout if timeout is not None else _default_timeout()
+    def __init__(self, url: str, key: str, secret: str, timeout: float | None = None, budget: float | None = None):
+        self.core = core.Core(url, key, secret, timeout, budget)
+        self._kept: list[Connection] = []
+        self._lock = threading.Lock()
 
-    def headers(self, method: str, target: str, body: str = "") -> dict[str, str]:
-        """Returns the headers that sign a request now."""
-        now = str(time.time_ns() // 1_000_000)
-        return {"DX-ACCESS-KEY": self.key, "DX-ACCESS-TIMESTAMP": now, "DX-ACCESS-SIGNATURE": sign(self.secret, now, method, target, body)}
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the idle connections."""
+        with self._lock:
+            kept, self._kept = self._kept, []
+        for c in kept:
+            c.close()
+
+    def now(self) -> float:
+        """Returns the venue's time in seconds since the Unix epoch, as far as it is known."""
+        return self.core.now()
 
     def call(self, method: str, target: str, body: Any = None) -> Any:
         """Sends one request and returns the body of its response.
 
-        A read, and a request that the venue did not execute, is signed again and repeated. A cancel,
-        forecast, withdrawal or dead-man switch without a response is repeated with the same signed
-        bytes while they are valid. The venue then returns the first response, with two exceptions. A
-        repeated cancel of one order that finds no open order raises UnknownOutcome, because the order
-        may have been canceled by the first request or have ended before it. In the response to a
-        repeated batch of cancels, each such order has unknown_order. Other writes without a response
-        are not repeated.
+        A read, and a request that the venue did not execute, is signed again and repeated. A cancel, forecast,
+        withdrawal or dead-man switch without a response is repeated with the same signed bytes while they are valid.
+        The venue then returns the first response, with two exceptions. A repeated cancel of one order that finds no
+        open order raises UnknownOutcome, because the order may have been canceled by the first request or have ended
+        before it. In the response to a repeated batch of cancels, each such order has unknown_order. Other writes
+        without a response are not repeated.
 
-        Raises VenueError, UnknownOutcome, or OSError if a read gets no response.
+        Raises VenueError, UnknownOutcome, or OSError if a read gets no response: NotExecuted without a connection.
         """
-        raw = "" if body is None else json.dumps(body)
-        request = f"{method} {target}"
-        repeatable, read = REPEATABLE.match(request), READ.match(request)
-        headers, signed, lost = self.headers(method, target, raw), time.monotonic(), False
-        for left in reversed(range(self.tries)):
-            wait = 0.2
-            try:
-                return self._send(method, target, raw, headers)
-            except VenueError as e:
-                if e.code in SAFE and not lost:
-                    if not left:
-                        raise
-                    wait = int(e.details.get("retry_after_ms", 200)) / 1000
-                elif e.code in SAFE or e.code in UNKNOWN or e.status >= 500:  # of a later version of the venue, or of a proxy
-                    lost, last = True, e
-                elif lost and e.origin != "core":  # such as an expired signature: only the core knows the first request
-                    raise UnknownOutcome(f"{request}: no response") from e
-                elif lost and e.code == "unknown_order":
-                    raise UnknownOutcome(f"{request}: no first response; the order is not open now") from e
-                else:
-                    raise
-            except OSError as e:
-                lost, last = True, e
-            if lost and read:
-                if not left:
-                    raise last
-                lost = False
-            if lost and (not left or not repeatable or time.monotonic() - signed + wait > SAME_BYTES):
-                raise UnknownOutcome(f"{request}: no response") from last
-            time.sleep(wait)
-            if not lost:
-                headers, signed = self.headers(method, target, raw), time.monotonic()
-
-    def _send(self, method: str, target: str, raw: str, headers: dict[str, str]) -> Any:
-        at = urllib.parse.urlsplit(self.url)
-        if raw:
-            headers = {**headers, "Content-Type": "application/json"}
-        connection = (http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection)(at.netloc, timeout=self.timeout)
-        try:
-            connection.request(method, target, raw.encode() or None, headers)
-            response = connection.getresponse()
-            out = json.loads(response.read())
-        except (http.client.HTTPException, ValueError) as e:
-            raise OSError(f"no response: {e!r}") from e
-        finally:
-            connection.close()
-        if response.status < 300:
-            return out
-        raise refused(response.status, out)
+        return self.run(core.call(self.core, method, target, body))
 
     def place(self, order: records.PlaceOrder) -> records.Outcome | records.Order:
-        """Places an order once, even if responses are lost. The order needs a client_order_id that
-        the account has not used.
+        """Places an order once, even if responses are lost.
 
-        Returns the response, or the order as it is now if its response was lost. Raises VenueError if
-        the venue rejected the order, and UnknownOutcome if a response was lost and the venue does not
-        say what became of the order.
+        The order needs a client_order_id that the account has not used; it may be any text. Returns the response, or
+        the order as it is now if its response was lost. Raises VenueError if the venue rejected the order, and
+        UnknownOutcome if a response was lost and the venue does not say what became of the order.
         """
-        lost = None  # the first attempt that may have been executed
-        for left in reversed(range(self.tries)):
-            try:
-                return self.call("POST", "/v1/portfolio/orders", order)
-            except UnknownOutcome as e:
-                lost = lost or e
-                if not left:
-                    raise lost
-                time.sleep(0.2)
-            except VenueError as e:
-                if lost and e.code == "duplicate_client_order_id":
-                    return self._first(order["client_order_id"], e.status, lost)
-                if lost and e.origin != "core":  # it says nothing about the first attempt
-                    raise lost from e
-                raise
-        raise AssertionError("tries is less than 1")
+        return self.run(core.place(self.core, order))
 
-    def _first(self, client_order_id: str, status: int, lost: UnknownOutcome) -> records.Order:
-        """Returns the order that an earlier attempt placed. Raises VenueError with its reason if it was rejected."""
-        try:
-            row = self.find(client_order_id)
-        except (LookupError, OSError, VenueError) as e:
-            raise lost from e
-        if row["order_id"] is None:
-            raise VenueError(status, {"code": row["reason"], "num": None, "origin": "core", "message": row["reason"], "details": None})
-        return row
+    def replace(self, order_id: str, order: records.ReplaceOrder) -> records.Replacement | records.Order:
+        """Replaces an order as place places one. The new order needs a client_order_id of its own."""
+        return self.run(core.place(self.core, order, order_id))
 
     def find(self, client_order_id: str) -> records.Order:
         """Returns the order with a client_order_id. Raises LookupError if there is none."""
-        target = "/v1/portfolio/orders?" + urllib.parse.urlencode({"client_order_id": client_order_id})
-        orders = self.call("GET", target)["orders"]
-        if not orders:
-            raise LookupError(f"no order with client_order_id {client_order_id}")
-        return orders[0]
+        return self.run(core.find(self.core, client_order_id))
+
+    def run(self, steps: Steps) -> Any:
+        """Does the steps of a call and returns its result."""
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    result = self.do(step)
+                except OSError as e:
+                    step = steps.throw(e)
+                else:
+                    step = steps.send(result)
+        except StopIteration as end:
+            return end.value
+
+    def do(self, step: Any) -> Any:
+        """Does one step."""
+        if isinstance(step, Sleep):
+            return time.sleep(step.seconds)
+        assert isinstance(step, Exchange)
+        return self._exchange(step)
+
+    def _exchange(self, step: Exchange) -> tuple[int, dict[str, str], bytes]:
+        connection = self._take() or Connection(self.core.address, step.timeout, False)
+        connection.until = time.monotonic() + step.timeout
+        try:
+            connection.send(core.request_bytes(self.core.address, step))
+            response = Response()
+            while not response.done:
+                response.feed(connection.read())
+        except BaseException:
+            connection.close()
+            raise
+        connection.used = time.monotonic()
+        with self._lock:
+            keeps = response.keeps and not response.rest and len(self._kept) < KEPT
+            if keeps:
+                self._kept.append(connection)
+        if not keeps:
+            connection.close()
+        return response.status, response.headers, response.body
+
+    def _take(self) -> Connection | None:
+        while True:
+            with self._lock:
+                if not self._kept:
+                    return None
+                c = self._kept.pop()  # the one that was used last
+            if c.idle():
+                return c
+            c.close()
+
+
+class Stream:
+    """Subscribes to channels and yields their messages. One thread uses it at a time.
+
+    After a lost connection it connects again. The channel user then continues after the last event that it yielded
+    (docs/rules/events.md#resume); the others begin with new snapshots. A change of a book that is over 2 s old, or
+    before which one is missing, is not yielded: a snapshot of the book follows, and on_late hears of an old one.
+
+    on_disconnect gets the error of a connection that ended or failed, and when the stream was lost, in seconds since
+    the Unix epoch. silence is the time in seconds after which a connection on which nothing arrives is left; the
+    stream asks at half of it.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        channels: list[str],
+        market_ids: list[int] | None = None,
+        *,
+        silence: float = 10,
+        on_disconnect: Callable[[Exception, float], None] | None = None,
+        on_late: Callable[[int, float], None] | None = None,
+    ):
+        self.client = client
+        self.state = events.State(client.core, channels, market_ids or [], silence, on_disconnect, on_late)
+        self._connection: Connection | None = None
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._connection:
+            self._connection.close()
+        self._connection = None
+
+    def book(self, market_id: int) -> events.Book | None:
+        """Returns the book of a market, None while it is unknown."""
+        return self.state.book(market_id)
+
+    def __iter__(self) -> Iterator[messages.Message]:
+        """Yields messages without end.
+
+        Raises VenueError if the handshake or a command is refused, and OSError if there is no first connection within
+        the budget of the client.
+        """
+        steps = self.state.follow()
+        step = next(steps)
+        try:
+            while True:
+                if isinstance(step, events.Deliver):
+                    yield step.message
+                    step = next(steps)
+                    continue
+                try:
+                    result = self._do(step)
+                except OSError as e:
+                    step = steps.throw(e)
+                else:
+                    step = steps.send(result)
+        finally:
+            self.close()
+
+    def _do(self, step: Any) -> Any:
+        match step:
+            case events.Connect():
+                self._connection = Connection(self.client.core.address, step.timeout, True)
+            case events.Close():
+                self.close()
+            case events.Write():
+                self._open(step.timeout).send(step.data)
+            case events.Read():
+                return self._open(step.timeout).read()
+            case _:
+                return self.client.do(step)
+
+    def _open(self, timeout: float) -> Connection:
+        if not self._connection:
+            raise OSError("the connection is closed")
+        self._connection.until = time.monotonic() + timeout
+        return self._connection

@@ -1,0 +1,431 @@
+"""Runs what the client decides on the tables that the clients in all languages share. It needs no venue."""
+
+import email.utils
+import json
+import os
+import pathlib
+import unittest
+from unittest import mock
+
+from duplex_client import NotExecuted, UnknownOutcome, VenueError, client_order_id, core, events
+
+ROOT = pathlib.Path(__file__).parents[3]
+SECRET = "00" * 32
+STATUS = {e["code"]: e for e in json.loads((ROOT / "schemas/testdata/errors.json").read_text("utf-8"))}
+
+
+def vectors(name):
+    return json.loads((ROOT / f"schemas/vectors/{name}.json").read_text("utf-8"))
+
+
+class Venue:
+    """Plays the answers of a case, with a clock that only waits move."""
+
+    def __init__(self, case):
+        self.left, self.sent, self.waits, self.time = list(case["answers"]), [], [], 1_800_000_000.0
+        self.core = core.Core("http://venue.test", "k", SECRET, None, None)
+        skew = case.get("clock_ms", 0) / 1000
+        self.core.wall, self.core.monotonic, self.core.jitter = lambda: self.time + skew, lambda: self.time, lambda: 1.0
+
+    def run(self, steps):
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, core.Sleep):
+                    self.waits.append(step.seconds)
+                    self.time += step.seconds
+                    step = steps.send(None)
+                    continue
+                self.sent.append((step.headers["DX-ACCESS-TIMESTAMP"], step.headers["DX-ACCESS-SIGNATURE"]))
+                try:
+                    answer = self.answer()
+                except OSError as e:
+                    step = steps.throw(e)
+                else:
+                    step = steps.send(answer)
+        except StopIteration as end:
+            return end.value
+
+    def answer(self):
+        what = self.left[0]
+        if what.endswith("..."):
+            what = what[:-3]
+        else:
+            self.left.pop(0)
+        word, _, more = what.partition(" ")
+        order = {"order_id": "9", "reason": ""}
+
+        def reply(status, body, **headers):
+            return status, headers, json.dumps(body).encode()
+
+        def refuse(code, status=0, details=None, **headers):
+            known = STATUS.get(code, {"http": status, "origin": "gateway"})
+            return reply(known["http"], {"error": {"code": code, "origin": known["origin"], "message": code, "details": details}}, **headers)
+
+        match what:
+            case "ok":
+                return reply(200, {})
+            case "lost":
+                raise OSError("the connection was cut")
+            case "refused":
+                raise NotExecuted("connection refused")
+            case "order":
+                return reply(200, {"orders": [order]})
+            case "rejected order":
+                return reply(200, {"orders": [{"order_id": None, "reason": "insufficient_balance"}]})
+            case "no order":
+                return reply(200, {"orders": []})
+            case "unauthorized with a date":
+                return refuse("unauthorized", date=email.utils.formatdate(self.time, usegmt=True))
+        match word:
+            case "status":
+                return reply(int(more), "not found")
+            case "rate_limited":
+                return refuse("rate_limited", details={"retry_after_ms": more})
+            case "later_code":
+                return refuse(word, int(more))
+        assert what in STATUS, what
+        return refuse(what)
+
+
+CALLS = {
+    "read": lambda c: core.call(c, "GET", "/v1/time"),
+    "place": lambda c: core.place(c, {"client_order_id": "7"}),
+    "replace": lambda c: core.place(c, {"client_order_id": "7"}, "9"),
+    "cancel": lambda c: core.call(c, "DELETE", "/v1/portfolio/orders/9"),
+    "cancel_all": lambda c: core.call(c, "DELETE", "/v1/portfolio/orders"),
+    "decrease": lambda c: core.call(c, "POST", "/v1/portfolio/orders/9/decrease", {"reduce_by": 1}),
+    "redeem": lambda c: core.call(c, "POST", "/v1/portfolio/redeem", {}),
+    "forecast": lambda c: core.call(c, "POST", "/v1/forecasts", {}),
+    "deadman": lambda c: core.call(c, "POST", "/v1/portfolio/deadman", {}),
+    "withdraw": lambda c: core.call(c, "POST", "/v1/withdrawals", {}),
+}
+
+
+class Retries(unittest.TestCase):
+    def test_table(self):
+        cases = vectors("retries")
+        self.assertGreater(len(cases), 30)
+        for case in cases:
+            with self.subTest(case["name"]):
+                venue = Venue(case)
+                began = venue.time
+                try:
+                    out = venue.run(CALLS[case["call"]](venue.core))
+                    result = "order" if out.get("order_id") == "9" else "ok"
+                except VenueError as e:
+                    result = e.code or f"status {e.status}"
+                except UnknownOutcome:
+                    result = "unknown"
+                except NotExecuted:
+                    result = "refused"
+                except OSError:
+                    result = "lost"
+                self.assertEqual((result, len(venue.sent)), (case["result"], case["sent"]))
+                self.assertLessEqual(venue.time - began, 30)
+                for i, want in enumerate(case.get("signatures", [])):
+                    self.assertEqual(i > 0 and venue.sent[i] == venue.sent[i - 1], want == "same", f"request {i + 1}")
+                for wait, want in zip(venue.waits, case.get("waits_ms", [])):
+                    self.assertAlmostEqual(wait * 1000, want)
+
+
+class Values(unittest.TestCase):
+    def test_retry_rules(self):
+        self.assertEqual(core.SAFE, {c for c, e in STATUS.items() if e["retry"] == "safe"})
+        self.assertEqual(core.UNKNOWN, {c for c, e in STATUS.items() if e["retry"] == "unknown"})
+
+    def test_client_order_ids(self):
+        for case in vectors("client_order_ids"):
+            self.assertEqual(client_order_id(case["text"]), case["id"], case["text"])
+        self.assertRaises(ValueError, client_order_id, "")
+
+    def test_base_urls(self):
+        for case in vectors("base_urls"):
+            try:
+                core.Address.of(case["url"])
+                accepted = True
+            except ValueError as e:
+                accepted = False
+                self.assertNotIn("secret", str(e))
+            self.assertEqual(accepted, case["accepted"], case["url"])
+
+    def test_signatures(self):
+        for case in vectors("signing"):
+            got = core.sign(case["secret"], case["timestamp"], case["method"], case["target"], case["body"])
+            self.assertEqual(got, case["signature"])
+
+    def test_timeouts(self):
+        for value, want in (("", (5, 30)), ("soon", (5, 30)), ("0", (5, 30)), ("inf", (5, 30)), ("20", (20, 30)), ("86400", (86400, 86400))):
+            with mock.patch.dict(os.environ, {"DX_TIMEOUT": value}):
+                c = core.Core("http://venue.test", "k", SECRET, None, None)
+                self.assertEqual((c.timeout, c.budget), want, value)
+
+    def test_proxies(self):
+        for environment, url, want in (
+            ({"HTTPS_PROXY": "http://p:3128"}, "https://venue.example", "p:3128"),
+            ({"HTTPS_PROXY": "p:3128"}, "https://venue.example", "p:3128"),
+            ({"HTTPS_PROXY": "http://p:3128"}, "http://venue.example", ""),
+            ({"HTTPS_PROXY": "http://p:3128"}, "https://127.0.0.1", ""),
+            ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "venue.example"}, "https://venue.example", ""),
+            ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": ".example"}, "https://venue.example:8443", ""),
+            ({"HTTP_PROXY": "http://p:3128"}, "http://venue.example", "p:3128"),
+        ):
+            with mock.patch.dict(os.environ, environment, clear=True):
+                self.assertEqual(core.Address.of(url).proxy, want, (environment, url))
+
+
+class Responses(unittest.TestCase):
+    def read(self, *parts):
+        r = core.Response()
+        for p in parts:
+            r.feed(p)
+        return r.status if r.done else None, r.body, r.keeps
+
+    def test_bodies(self):
+        for whole, want in (
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", (200, b"{}", True)),
+            (b"HTTP/1.1 200\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", (200, b"", False)),
+            (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\n1", (201, b"1", True)),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1;x\r\n}\r\n0\r\n\r\n", (200, b"{}", True)),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nT: 1\r\n\r\n", (200, b"{}", True)),
+        ):
+            self.assertEqual(self.read(whole), want, whole)
+            self.assertEqual(self.read(*(bytes([b]) for b in whole)), want, whole)
+        self.assertEqual(self.read(b"HTTP/1.0 200 OK\r\n\r\n{", b"}", b""), (200, b"{}", False))
+
+    def test_cut(self):
+        for whole in (b"", b"HTTP/1.1 200 OK\r\nContent-Le", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"):
+            with self.assertRaises(OSError, msg=whole):
+                self.read(whole, b"")
+        with self.assertRaises(OSError):
+            self.read(b"SSH-2.0-OpenSSH\r\n\r\n")
+
+
+class Frames(unittest.TestCase):
+    def test_frames_in_parts(self):
+        texts = [b"x" * n for n in (0, 1, 125, 126, 65535, 65536)]
+        data = b"".join(unmasked(1, t) for t in texts) + b"\x01\x01a\x89\x00\x80\x01b"
+        for size in (1, 7, len(data)):
+            f, got = events.Frames(), []
+            for i in range(0, len(data), size):
+                f.feed(data[i : i + size])
+                got += f
+            self.assertEqual(got, [(1, t) for t in texts] + [(9, b""), (1, b"ab")])
+
+    def test_masked(self):
+        for n in (0, 5, 126, 70000):
+            text = os.urandom(n)
+            sent = events.frame(2, text)
+            head = 2 + (0 if n < 126 else 2 if n < 65536 else 8)
+            mask, body = sent[head : head + 4], sent[head + 4 :]
+            self.assertEqual(bytes(b ^ mask[i % 4] for i, b in enumerate(body)), text)
+
+
+class Socket:
+    """Plays the venue's end of the connections of a stream, and records the commands."""
+
+    def __init__(self, venue=None):
+        self.core = core.Core("http://venue.test", "k", SECRET, None, None)
+        self.time, self.waits, self.sent, self.delivered, self.frames = 1_800_000_000.0, [], [], [], events.Frames()
+        self.core.wall = self.core.monotonic = lambda: self.time
+        self.core.jitter = lambda: 1.0
+        self.answers, self.clock = [], "virtual"
+
+    def play(self, state, venue):
+        """Follows a stream. venue gets each step that it must answer and returns the result; StopIteration ends."""
+        steps = state.follow()
+        step = next(steps)
+        while True:
+            try:
+                match step:
+                    case core.Sleep():
+                        self.waits.append(step.seconds)
+                        self.time += step.seconds
+                        result = None
+                    case core.Exchange():
+                        result = 200, {}, json.dumps({"server_time": str(int(self.time * 1e9)), "clock": self.clock}).encode()
+                    case events.Deliver():
+                        self.delivered.append(step.message)
+                        result = None
+                    case events.Close():
+                        result = None
+                    case events.Write() if step.data.startswith(b"GET "):
+                        key = next(line.split(b": ")[1] for line in step.data.split(b"\r\n") if line.startswith(b"Sec-WebSocket-Key"))
+                        accept = events.base64.b64encode(events.hashlib.sha1(key + events.GUID).digest())
+                        self.answers, self.frames = [b"HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n"], events.Frames()
+                        result = None
+                    case events.Write():
+                        head = 2 if step.data[1] & 0x7F < 126 else 4
+                        mask = step.data[head : head + 4]
+                        text = bytes(b ^ mask[i % 4] for i, b in enumerate(step.data[head + 4 :]))
+                        self.sent.append(json.loads(text) if step.data[0] & 0x0F == 1 else step.data[0] & 0x0F)
+                        result = None
+                    case events.Read() if self.answers:
+                        result = self.answers.pop(0)
+                    case _:
+                        result = venue(step)
+                        if result is StopIteration:
+                            steps.close()
+                            return
+            except OSError as e:
+                step = steps.throw(e)
+            else:
+                step = steps.send(result)
+
+
+def message(m):
+    return unmasked(1, json.dumps(m).encode())
+
+
+class Streams(unittest.TestCase):
+    def state(self, socket, channels, **options):
+        return events.State(socket.core, channels, [1], options.get("silence", 10), options.get("on_disconnect"), options.get("on_late"))
+
+    def test_resume(self):
+        """The recorded conversation that each client is tested with."""
+        steps = vectors("ws_resume")["steps"]
+        socket = Socket()
+        state = self.state(socket, ["orderbook_delta", "user"])
+        left, count = list(steps), 0
+
+        def expect(e):
+            book = state.book(1)
+            self.assertEqual({k: book[k] for k in e["book"]} if book and e["book"] else book, e["book"], e["why"])
+            seen = [f"{m['seq']} {m['msg']['event']}" for m in socket.delivered if m["type"] == "user"]
+            self.assertEqual(seen, e["events"], e["why"])
+            socket.delivered.clear()
+
+        def venue(step):
+            nonlocal count
+            while left and ("expect" in left[0] or "client" in left[0] and not isinstance(step, events.Connect)):
+                s = left.pop(0)
+                if "expect" in s:
+                    expect(s["expect"])
+                    continue
+                got = socket.sent.pop(0)
+                self.assertEqual({k: v for k, v in got.items() if k != "id"}, {k: v for k, v in s["client"].items() if k != "id"})
+            self.assertEqual(socket.sent, [])
+            if not left:
+                return StopIteration
+            if isinstance(step, events.Connect):
+                if "cut" in left[0]:
+                    self.assertEqual(left.pop(0)["cut"], "client")
+                return None
+            if "cut" in left[0]:
+                self.assertEqual(left.pop(0)["cut"], "venue")
+                raise OSError("cut")
+            count += 1
+            return message(left.pop(0)["venue"])
+
+        socket.play(state, venue)
+        self.assertGreater(count, 10)
+
+    def test_waits_and_a_first_connection_that_never_comes(self):
+        socket, heard = Socket(), []
+        state = self.state(socket, ["trades"], on_disconnect=lambda e, since: heard.append((str(e), since)))
+
+        def venue(step):
+            raise NotExecuted("refused")
+
+        with self.assertRaises(NotExecuted):
+            socket.play(state, venue)
+        self.assertLess(socket.time - 1_800_000_000, 45)
+        self.assertEqual(socket.waits[:7], [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10])
+        self.assertEqual({h[1] for h in heard}, {heard[0][1]})
+
+    def test_a_lost_stream_is_said_once(self):
+        socket, heard, fails = Socket(), [], [False, True, True, False]
+        state = self.state(socket, ["trades"], on_disconnect=lambda e, since: heard.append(str(e)))
+
+        def venue(step):
+            if isinstance(step, events.Connect):
+                if not fails:
+                    return StopIteration
+                if fails.pop(0):
+                    raise NotExecuted("refused")
+                return None
+            return b""
+
+        with self.assertLogs("duplex_client") as logs:
+            socket.play(state, venue)
+        said = [r.getMessage().split(":")[0].split(" since")[0].split(" after")[0] for r in logs.records]
+        self.assertEqual(said, ["the stream is lost", "the stream is back", "the stream is lost"])
+        self.assertEqual(len(heard), 4)
+
+    def test_silence(self):
+        socket, reads, heard = Socket(), [], []
+        state = self.state(socket, ["trades"], silence=8, on_disconnect=lambda e, since: heard.append(str(e)))
+
+        def venue(step):
+            if isinstance(step, events.Connect):
+                return StopIteration if heard else None
+            reads.append(step.timeout)
+            if len(reads) == 2:
+                return unmasked(10, b"?")
+            raise TimeoutError
+
+        socket.play(state, venue)
+        self.assertEqual(reads, [4, 4, 4, 4])
+        self.assertEqual([m for m in socket.sent if isinstance(m, int)], [9, 9])
+        self.assertEqual(heard, ["nothing arrived for 8 s"])
+
+    def test_a_late_change(self):
+        for clock, late in (("wall", [(1, 3.0)]), ("virtual", [])):
+            socket, heard = Socket(), []
+            socket.clock = clock
+            state = self.state(socket, ["orderbook_delta"], on_late=lambda market, age: heard.append((market, round(age, 1))))
+
+            def book(kind, seq, before, age, **more):
+                ts = str(int((socket.time - age) * 1e9))
+                return message({"type": kind, "sid": 1, "seq": seq, "prev_seq": before, "msg": {"market_id": 1, "generation": 1, "ts": ts, **more}})
+
+            change = {"changes": [{"outcome": "yes", "tick": 4700, "delta": 1, "qty": 2}]}
+            reads = [
+                lambda: book("orderbook_snapshot", "1", "0", 0, yes=[[4700, 1]], no=[]),
+                lambda: book("orderbook_delta", "2", "1", 1, **change),
+                lambda: book("orderbook_delta", "3", "2", 3, **change),
+                lambda: book("orderbook_delta", "4", "3", 0, **change),
+            ]
+
+            def venue(step):
+                if isinstance(step, events.Connect):
+                    return None
+                return reads.pop(0)() if reads else StopIteration
+
+            with self.assertLogs("duplex_client") if late else mock.MagicMock():
+                socket.play(state, venue)
+            self.assertEqual(heard, late)
+            self.assertEqual(state.book(1) is None, bool(late))
+            self.assertEqual([c["cmd"] for c in socket.sent], ["subscribe"] + ["update_subscription"] * len(late))
+            self.assertEqual(len(socket.delivered), 2 if late else 4)
+
+    def test_a_refused_handshake(self):
+        for status, code, fatal in ((401, "unauthorized", True), (404, "", True), (503, "draining", False), (502, "", False)):
+            socket, tries = Socket(), []
+            state = self.state(socket, ["trades"])
+            body = json.dumps({"error": {"code": code, "origin": "gateway", "message": code, "details": None}}).encode() if code else b"no venue"
+
+            def venue(step):
+                if isinstance(step, events.Connect):
+                    tries.append(1)
+                    return None if len(tries) < 3 else StopIteration
+                return b""
+
+            answer = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
+            with mock.patch.object(events, "GUID", b"another"):
+                try:
+                    with mock.patch.object(Socket, "answers", property(lambda s: [answer], lambda s, v: None), create=True):
+                        socket.play(state, venue)
+                    ended = None
+                except VenueError as e:
+                    ended = e
+            self.assertEqual((ended is not None, len(tries)), (fatal, 1 if fatal else 3), status)
+
+
+def unmasked(opcode, data):
+    n = len(data)
+    return bytes([0x80 | opcode]) + (bytes([n]) if n < 126 else b"\x7e" + n.to_bytes(2, "big") if n < 65536 else b"\x7f" + n.to_bytes(8, "big")) + data
+
+
+if __name__ == "__main__":
+    unittest.main()

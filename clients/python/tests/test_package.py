@@ -1,0 +1,43 @@
+"""Checks a wheel and a source archive as an index would, and runs the example of the readme against the dev venue.
+
+    python3 test_package.py WHEEL ARCHIVE README
+"""
+
+import email.parser
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+
+def main():
+    wheel, archive, readme = sys.argv[1:4]
+    with zipfile.ZipFile(wheel) as z, tarfile.open(archive) as tar:
+        names = z.namelist()
+        info = next(n for n in names if n.endswith(".dist-info/METADATA"))
+        stem = info.removesuffix(".dist-info/METADATA")
+        inner = {m.name for m in tar.getmembers()}
+        for text in (z.read(info).decode(), tar.extractfile(f"{stem}/PKG-INFO").read().decode()):
+            m = email.parser.Parser().parsestr(text)
+            want = {"Name": "duplex-client", "License-Expression": "Apache-2.0", "License-File": "LICENSE", "Description-Content-Type": "text/markdown", "Requires-Python": ">=3.11"}
+            assert {k: m[k] for k in want} == want, m.items()
+            assert m.get_payload() == pathlib.Path(readme).read_text("utf-8"), "the description is not the readme"
+        assert b"Apache License" in z.read(f"{stem}.dist-info/licenses/LICENSE")
+        record = {line.split(",")[0] for line in z.read(f"{stem}.dist-info/RECORD").decode().splitlines()}
+        assert record == set(names), record ^ set(names)
+        assert {"duplex_client/py.typed", "duplex_client/core.py"} <= set(names)
+        assert {f"{stem}/LICENSE", f"{stem}/pyproject.toml", f"{stem}/duplex_client/py.typed"} <= inner, inner
+    example = re.search(r"```python\n(.*?)```", pathlib.Path(readme).read_text("utf-8"), re.S)[1]
+    dev = json.loads(pathlib.Path(os.environ["DX_DEV_FILE"]).read_text("utf-8"))
+    a = next(a for a in dev["accounts"] if a["name"] == "treasurer")
+    env = {**os.environ, "DX_URL": dev["api"], "DX_KEY": a["api_key"], "DX_SECRET": a["secret"]}
+    out = subprocess.run([sys.executable, "-c", example], env=env, check=True, capture_output=True, text=True).stdout
+    assert out.splitlines() == ["resting", "resting: 1"], out
+    print("the package is sound, and the example of its readme runs")
+
+
+main()
