@@ -87,7 +87,9 @@ func TestFirstConnection(t *testing.T) {
 func TestLostStreamIsSaid(t *testing.T) {
 	var answers atomic.Int32
 	d := &scriptedServer{t: t, free: make(chan struct{}), scripts: []func(*scriptedConn){
-		func(s *scriptedConn) { s.expect(`{"id":1,"cmd":"subscribe","params":{"channels":["trades"],"market_ids":[1]}}`) },
+		func(s *scriptedConn) {
+			s.expect(`{"id":1,"cmd":"subscribe","params":{"channels":["trades"],"market_ids":[1]}}`)
+		},
 	}}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n := answers.Add(1); n > 1 && n < 5 {
