@@ -126,6 +126,7 @@ class Address:
         try:
             at = urllib.parse.urlsplit(url)
             port = at.port
+            (at.hostname or "").encode("idna")  # fails with a name that no host can have
         except ValueError:
             raise wrong from None
         if at.scheme not in ("http", "https") or not at.hostname or "@" in at.netloc or at.path not in ("", "/") or "?" in url or "#" in url or port == 0 or re.search(r"\s", url) or at.netloc.endswith(":"):
