@@ -1,132 +1,128 @@
-// Signed REST requests and their repeats, with the web platform only.
-import type { components } from "./api.js";
+// Signed REST requests and their repeats.
+import type { components, paths } from "./api.js";
+import { UnknownOutcome, VenueError } from "./errors.js";
+import { environmentTimeout, type Platform, platform, type Transport } from "./platform.js";
+import { attempts, Executed, type Repeat, repeatOf } from "./retry.js";
+import { baseUrl, clientOrderId, sign } from "./values.js";
 
 type Schemas = components["schemas"];
+type Get<P extends keyof paths> = paths[P] extends { get: { parameters: { query?: infer Q } } } ? NonNullable<Q> : never;
+/** The filters of a list. */
+export type Filter<P extends keyof paths> = Omit<Get<P>, "cursor">;
 
-/** The request was not executed, so a new request with a new signature is safe (docs/rules/errors.md#retry-safe). */
-export const safe: ReadonlySet<string> = new Set(["rate_limited", "too_many_connections", "shed", "draining", "node_behind", "history_behind", "funding_unavailable"]);
-/** The request may have been executed (docs/rules/errors.md#retry-unknown). */
-export const unknown: ReadonlySet<string> = new Set(["sequencing_timeout", "internal"]);
-/** A signature is valid for 5 s. The same signed bytes are sent again for this many milliseconds. */
-const sameBytes = 4000;
-/**
- * Writes whose exact repeat has no second effect (docs/rules/accounts.md#exact-repeats) and does no harm after a
- * restart, over which the venue forgets its first responses, as that of a decrease and a redemption would.
- */
-const repeatable = /^(DELETE \/|POST \/v1\/(portfolio\/deadman|forecasts|withdrawals)$)/;
-/** Requests without an effect. */
-const read = /^(GET \/|POST \/v1\/portfolio\/orders\/preview$)/;
-
-/** A response of the venue other than 2xx. */
-export class VenueError extends Error {
-  readonly code: string;
-  readonly origin: string;
-  readonly details: Record<string, string>;
-  constructor(
-    readonly status: number,
-    error: { code: string; origin: string; details: Record<string, string> | null },
-  ) {
-    super(`${error.code} (${status})`);
-    this.code = error.code;
-    this.origin = error.origin;
-    this.details = error.details ?? {};
-  }
+export interface ClientOptions {
+  /** How long one attempt waits for its response, in milliseconds. 5000, or DX_TIMEOUT (in seconds). */
+  timeout?: number;
+  /** How long a call takes with all of its attempts, in milliseconds. 30,000, or the timeout if that is more. */
+  budget?: number;
+  /** Takes a line about an outage of a stream. console.warn by default. */
+  log?: (line: string) => void;
 }
 
-/** A write got no response: it may have been executed. Read the state before you repeat it. */
-export class UnknownOutcome extends Error {}
-
-export const sleep = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
-
-const text = new TextEncoder();
-
-/** Returns the signature in base64. secret is 64 hex characters; target is path and query as sent. */
-export async function sign(secret: string, timestamp: string, method: string, target: string, body = ""): Promise<string> {
-  const bytes = Uint8Array.from(secret.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-  const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  const mac = await crypto.subtle.sign("HMAC", key, text.encode(`${timestamp}\n${method}\n${target}\n${body}`));
-  return btoa(String.fromCharCode(...new Uint8Array(mac)));
+interface Limits {
+  budget?: number;
+  signal?: AbortSignal;
 }
 
-/** DX_TIMEOUT in milliseconds, where there is an environment: an arena sets it for its agents. Otherwise 15 s. */
-function defaultTimeout(): number {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  const seconds = Number(process?.env?.["DX_TIMEOUT"]);
-  return seconds > 0 && Number.isFinite(seconds) ? seconds * 1000 : 15_000;
-}
+/** The smallest difference of the clocks that can explain a 401: Date is cut to the second, and the venue accepts 5 s. */
+const clockDifference = 2000;
 
-/** Sends requests to a venue. tries bounds the attempts of one call; timeout is in milliseconds, for each attempt. */
+/** Sends requests to a venue, with one key. */
 export class Client {
-  readonly url: string; // without a slash at its end
+  /** The address of the venue, without a slash at its end. */
+  readonly url: string;
+  readonly timeout: number;
+  readonly budget: number;
+  readonly log: (line: string) => void;
+  /** @internal */
+  readonly platform: Platform = platform;
+  #transport: Promise<Transport> | undefined;
+  #offset = 0; // ms that the venue's clock is ahead
 
+  /** Throws TypeError if url is not http or https, host and port alone. */
   constructor(
     url: string,
     readonly key: string,
     readonly secret: string,
-    readonly tries = 8,
-    readonly timeout = defaultTimeout(),
+    { timeout = environmentTimeout() ?? 5000, budget = Math.max(30_000, timeout), log = (line) => console.warn(line) }: ClientOptions = {},
   ) {
-    this.url = url.replace(/\/+$/, "");
+    this.url = baseUrl(url);
+    this.timeout = timeout;
+    this.budget = budget;
+    this.log = log;
+  }
+
+  /** The venue's clock in Unix milliseconds: the local clock, corrected by what the venue's responses say. */
+  now(): number {
+    return this.platform.wall() + this.#offset;
   }
 
   /**
-   * Sends one request and returns the body of its response. A read, and a request that the venue did
-   * not execute, is signed again and repeated. A cancel, forecast, withdrawal or dead-man switch
-   * without a response is repeated with the same signed bytes while they are valid. The venue then
-   * returns the first response, with two exceptions. A repeated cancel of one order that finds no open
-   * order throws UnknownOutcome, because the order may have been canceled by the first request or have
-   * ended before it. In the response to a repeated batch of cancels, each such order has unknown_order.
-   * Other writes without a response are not repeated.
+   * Sends one request and returns the body of its response. A read, and a request that the venue did not execute, is
+   * signed again and repeated within the budget. A cancel, forecast, withdrawal or dead-man switch without a response
+   * is repeated with the same signed bytes while they are valid: the venue then returns the first response. There are
+   * two exceptions: a repeated cancel of one order that finds no open order throws UnknownOutcome, because the first
+   * request may have canceled it, and in the response to a repeated batch of cancels each such order has
+   * unknown_order. Other writes without a response are not repeated.
    *
-   * Throws VenueError, UnknownOutcome, or the error of fetch if a read gets no response.
+   * Throws VenueError, UnknownOutcome, or the error of fetch if a read got no response or the venue was not reached.
    */
   async call<T>(method: string, target: string, body?: unknown): Promise<T> {
+    return (await this.request(repeatOf(method, target), method, target, body)) as T;
+  }
+
+  /** @internal */
+  async request(repeat: Repeat, method: string, target: string, body?: unknown, { budget = this.budget, signal }: Limits = {}): Promise<unknown> {
+    const { platform } = this;
+    const transport = await this.transport();
     const raw = body === undefined ? "" : JSON.stringify(body);
-    const request = `${method} ${target}`;
-    let headers = await this.headers(method, target, raw);
-    let signed = performance.now();
-    let lost = false;
-    for (let left = this.tries - 1; ; left--) {
-      let wait = 200;
-      let last: unknown;
-      try {
-        return (await this.send(method, target, raw, headers)) as T;
-      } catch (e) {
-        last = e;
-        if (e instanceof VenueError) {
-          if (safe.has(e.code) && !lost) {
-            if (left <= 0) throw e;
-            wait = Number(e.details["retry_after_ms"] ?? 200);
-          } else if (safe.has(e.code) || unknown.has(e.code) || e.status >= 500) {
-            lost = true; // a code that is not known here is of a later version of the venue, or of a proxy
-          } else if (lost && e.origin !== "core") {
-            throw new UnknownOutcome(`${request}: no response`, { cause: e }); // such as an expired signature: only the core knows the first request
-          } else if (lost && e.code === "unknown_order") {
-            throw new UnknownOutcome(`${request}: no first response; the order is not open now`, { cause: e });
-          } else {
-            throw e;
-          }
-        } else {
-          lost = true;
-        }
-      }
-      if (lost && read.test(request)) {
-        if (left <= 0) throw last;
-        lost = false;
-      }
-      if (lost && (left <= 0 || !repeatable.test(request) || performance.now() - signed + wait > sameBytes)) {
-        throw new UnknownOutcome(`${request}: no response`, { cause: last });
-      }
-      await sleep(wait);
-      if (!lost) {
+    const end = platform.now() + budget;
+    const steps = attempts(`${method} ${target}`, repeat, end, platform.random);
+    let headers: Record<string, string> = {};
+    let signed = 0;
+    for (let step = steps.next(); ; ) {
+      if (step.done) return step.value;
+      if (step.value.wait > 0) await this.sleep(step.value.wait, signal);
+      if (step.value.fresh) {
+        signed = platform.now();
         headers = await this.headers(method, target, raw);
-        signed = performance.now();
       }
+      const timeout = new AbortController();
+      const stop = () => timeout.abort(signal?.reason);
+      signal?.addEventListener("abort", stop);
+      const ms = Math.max(1, Math.min(this.timeout, end - platform.now()));
+      const cancel = platform.after(ms, () => timeout.abort(new DOMException(`no response within ${Math.round(ms)} ms`, "TimeoutError")));
+      let answer: { body?: unknown; error?: unknown; corrected?: boolean };
+      try {
+        answer = { body: await this.send(transport, method, target, raw, headers, timeout.signal) };
+      } catch (error) {
+        answer = { error, corrected: error instanceof VenueError && error.status === 401 && this.#correct(error.date) };
+      } finally {
+        cancel();
+        signal?.removeEventListener("abort", stop);
+      }
+      if (signal?.aborted && "error" in answer) throw signal.reason;
+      step = steps.next({ at: platform.now(), signed, ...answer });
     }
   }
 
+  /** @internal */
+  transport(): Promise<Transport> {
+    return (this.#transport ??= this.platform.transport(this.url));
+  }
+
+  /** @internal */
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((done, fail) => {
+      if (signal?.aborted) return fail(signal.reason);
+      const stop = () => (cancel(), fail(signal?.reason));
+      const cancel = this.platform.after(ms, () => (signal?.removeEventListener("abort", stop), done()));
+      signal?.addEventListener("abort", stop, { once: true });
+    });
+  }
+
   private async headers(method: string, target: string, raw: string): Promise<Record<string, string>> {
-    const now = String(Date.now());
+    const now = String(Math.round(this.now()));
     return {
       "DX-ACCESS-KEY": this.key,
       "DX-ACCESS-TIMESTAMP": now,
@@ -135,56 +131,169 @@ export class Client {
     };
   }
 
-  /** Sends one attempt. Tests replace it. */
-  protected async send(method: string, target: string, raw: string, headers: Record<string, string>): Promise<unknown> {
-    const response = await fetch(this.url + target, { method, headers, body: raw || null, redirect: "error", signal: AbortSignal.timeout(this.timeout) });
-    const out = await response.json();
-    if (response.ok) return out;
-    if (typeof out?.error?.code !== "string" || typeof out.error.origin !== "string") throw new TypeError(`no response of the venue: HTTP status ${response.status}`); // from a proxy
-    throw new VenueError(response.status, out.error);
+  /** Sends one attempt. A test may replace it, to lose a response. */
+  protected async send(transport: Transport, method: string, target: string, raw: string, headers: Record<string, string>, signal: AbortSignal): Promise<unknown> {
+    // A signature covers one target, so a redirect is an error of what is in between.
+    const response = await transport.fetch(this.url + target, { method, headers, body: raw || null, redirect: "manual", signal });
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text);
+    const date = response.headers.get("Date") ?? "";
+    let error;
+    try {
+      ({ error } = JSON.parse(text));
+    } catch {}
+    if (typeof error?.code !== "string" || typeof error.origin !== "string") error = { code: "", origin: "", details: null };
+    throw new VenueError(response.status, error, date);
+  }
+
+  /** Sets the clock from a Date header. Reports false if the clock agrees with it. */
+  #correct(date: string): boolean {
+    const difference = Date.parse(date) + 500 - this.now();
+    if (!(Math.abs(difference) >= clockDifference)) return false;
+    this.#offset += difference;
+    return true;
   }
 
   /**
-   * Places an order once, even if responses are lost. The account must not have used its
-   * client_order_id. Returns the response, or the order as it is now if its response was lost. Throws
-   * VenueError if the venue rejected the order, and UnknownOutcome if a response was lost and the venue
-   * does not say what became of the order.
+   * Measures the venue's clock and uses it from then on. The error is at most half of a round trip. Returns the venue's
+   * answer, or undefined if no round trip took less than a second.
+   */
+  async syncClock(limits: { budget?: number; signal?: AbortSignal } = {}): Promise<Schemas["Time"] | undefined> {
+    for (let n = 0; n < 2; n++) {
+      const sent = this.platform.wall();
+      const time = (await this.request("any", "GET", "/v1/time", undefined, limits)) as Schemas["Time"];
+      const received = this.platform.wall();
+      if (received < sent || received - sent > 1000) continue; // the first one may have made the connection
+      this.#offset = Number(BigInt(time.server_time) / 1000n) / 1000 - (sent + received) / 2;
+      return time;
+    }
+    return undefined;
+  }
+
+  /**
+   * Places an order once, even if responses are lost. Its client_order_id may be any text (clientOrderId) that the
+   * account has not used. Returns the response, or the order as it is now if its response was lost. Throws VenueError
+   * if the venue rejected the order, and UnknownOutcome if a response was lost and the venue does not say what became
+   * of the order.
    */
   async place(order: Schemas["PlaceOrder"]): Promise<Schemas["Outcome"] | Schemas["Order"]> {
-    let lost: UnknownOutcome | undefined; // the first attempt that may have been executed
-    for (let left = this.tries - 1; ; left--) {
-      try {
-        return await this.call<Schemas["Outcome"]>("POST", "/v1/portfolio/orders", order);
-      } catch (e) {
-        if (e instanceof UnknownOutcome) {
-          lost ??= e;
-          if (left <= 0) throw lost;
-          await sleep(200);
-        } else if (lost && e instanceof VenueError && e.code === "duplicate_client_order_id") {
-          return this.first(order.client_order_id, e.status, lost);
-        } else if (lost && e instanceof VenueError && e.origin !== "core") {
-          throw lost; // the error says nothing about the first attempt
-        } else {
-          throw e;
-        }
-      }
+    return this.#once<Schemas["Outcome"]>("/v1/portfolio/orders", order);
+  }
+
+  /** Replaces a resting order once, even if responses are lost. As place; the row is that of the new order. */
+  async replace(orderId: string, order: Schemas["ReplaceOrder"]): Promise<Schemas["Replacement"] | Schemas["Order"]> {
+    return this.#once<Schemas["Replacement"]>(`/v1/portfolio/orders/${encodeURIComponent(orderId)}/replace`, order);
+  }
+
+  async #once<T>(target: string, order: { client_order_id: string }): Promise<T | Schemas["Order"]> {
+    const client_order_id = await clientOrderId(order.client_order_id);
+    const start = this.platform.now();
+    try {
+      return (await this.request("client_order_id", "POST", target, { ...order, client_order_id })) as T;
+    } catch (e) {
+      if (!(e instanceof Executed)) throw e;
+      const unknown = new UnknownOutcome(e.message, { cause: e.cause });
+      const row = await this.#find(client_order_id, this.budget - (this.platform.now() - start)).catch(() => undefined);
+      if (!row) throw unknown;
+      if (row.order_id === null) throw new VenueError(e.status, { code: row.reason, origin: "core", details: null });
+      return row;
     }
   }
 
-  /** Returns the order that an earlier attempt placed. Throws VenueError with its reason if it was rejected. */
-  private async first(clientOrderId: string, status: number, lost: UnknownOutcome): Promise<Schemas["Order"]> {
-    const row = await this.find(clientOrderId).catch(() => {
-      throw lost;
-    });
-    if (row.order_id === null) throw new VenueError(status, { code: row.reason, origin: "core", details: null });
-    return row;
+  /** Places up to 20 orders. Each has a result of its own. It is not repeated after a lost response. */
+  async placeBatch(orders: Schemas["PlaceOrder"][]): Promise<Schemas["PlaceResult"][]> {
+    const mapped = await Promise.all(orders.map(async (order) => ({ ...order, client_order_id: await clientOrderId(order.client_order_id) })));
+    return this.call("POST", "/v1/portfolio/orders/batch", { orders: mapped });
   }
 
-  /** Returns the order with a client_order_id. Throws if there is none. */
-  async find(clientOrderId: string): Promise<Schemas["Order"]> {
-    const { orders } = await this.call<Schemas["OrderList"]>("GET", `/v1/portfolio/orders?client_order_id=${encodeURIComponent(clientOrderId)}`);
-    const [order] = orders;
-    if (!order) throw new Error(`no order with client_order_id ${clientOrderId}`);
-    return order;
+  async cancel(orderId: string): Promise<Schemas["Canceled"]> {
+    return this.call("DELETE", `/v1/portfolio/orders/${encodeURIComponent(orderId)}`);
   }
+
+  async cancelByClientOrderId(id: string): Promise<Schemas["Canceled"]> {
+    return this.call("DELETE", `/v1/portfolio/orders/by-client-order-id/${await clientOrderId(id)}`);
+  }
+
+  /** Cancels all orders, or those of a market or a group. */
+  async cancelAll(filter: { market_id?: number; group_id?: number } = {}): Promise<Schemas["Sequenced"]> {
+    return this.call("DELETE", `/v1/portfolio/orders${query(filter)}`);
+  }
+
+  /** Returns the order with a client_order_id, or undefined. */
+  async find(id: string): Promise<Schemas["Order"] | undefined> {
+    return this.#find(await clientOrderId(id), this.budget);
+  }
+
+  async #find(id: string, budget: number): Promise<Schemas["Order"] | undefined> {
+    const { orders } = (await this.request("any", "GET", `/v1/portfolio/orders?client_order_id=${id}`, undefined, { budget })) as Schemas["OrderList"];
+    return orders[0];
+  }
+
+  // The methods all… iterate over the rows of all pages, newest first unless they say otherwise.
+
+  async *allOrders({ client_order_id, ...filter }: Filter<"/v1/portfolio/orders"> = {}): AsyncGenerator<Schemas["Order"]> {
+    yield* this.#pages("/v1/portfolio/orders", "orders", client_order_id === undefined ? filter : { ...filter, client_order_id: await clientOrderId(client_order_id) });
+  }
+  allFills(filter: Filter<"/v1/portfolio/fills"> = {}): AsyncGenerator<Schemas["Fill"]> {
+    return this.#pages("/v1/portfolio/fills", "fills", filter);
+  }
+  /** By ascending market_id. */
+  allPositions(filter: Filter<"/v1/portfolio/positions"> = {}): AsyncGenerator<Schemas["Position"]> {
+    return this.#pages("/v1/portfolio/positions", "positions", filter);
+  }
+  allSettlements(filter: Filter<"/v1/portfolio/settlements"> = {}): AsyncGenerator<Schemas["Settlement"]> {
+    return this.#pages("/v1/portfolio/settlements", "settlements", filter);
+  }
+  allLedger(filter: Filter<"/v1/portfolio/ledger"> = {}): AsyncGenerator<Schemas["LedgerRow"]> {
+    return this.#pages("/v1/portfolio/ledger", "ledger", filter);
+  }
+  allPortfolioRounds(filter: Filter<"/v1/portfolio/rounds"> = {}): AsyncGenerator<Schemas["AccountRound"]> {
+    return this.#pages("/v1/portfolio/rounds", "rounds", filter);
+  }
+  allForecasts(filter: Filter<"/v1/forecasts"> = {}): AsyncGenerator<Schemas["Forecast"]> {
+    return this.#pages("/v1/forecasts", "forecasts", filter);
+  }
+  allDeposits(filter: Filter<"/v1/deposits"> = {}): AsyncGenerator<Schemas["DepositRow"]> {
+    return this.#pages("/v1/deposits", "deposits", filter);
+  }
+  allWithdrawals(filter: Filter<"/v1/withdrawals"> = {}): AsyncGenerator<Schemas["Withdrawal"]> {
+    return this.#pages("/v1/withdrawals", "withdrawals", filter);
+  }
+  /** By ascending market_id. */
+  allMarkets(filter: Filter<"/v1/markets"> = {}): AsyncGenerator<Schemas["Market"]> {
+    return this.#pages("/v1/markets", "markets", filter);
+  }
+  allTrades(marketId: number, filter: Filter<"/v1/markets/{market_id}/trades"> = {}): AsyncGenerator<Schemas["Trade"]> {
+    return this.#pages(`/v1/markets/${marketId}/trades`, "trades", filter);
+  }
+  allRounds(filter: Filter<"/v1/rounds"> = {}): AsyncGenerator<Schemas["Round"]> {
+    return this.#pages("/v1/rounds", "rounds", filter);
+  }
+  /** The steps of a feed's price history. */
+  allPrices(filter: Filter<"/v1/oracle/history">): AsyncGenerator<Schemas["PriceRow"]> {
+    return this.#pages("/v1/oracle/history", "rows", filter);
+  }
+  /** The steps of a round's history. */
+  allRoundRows(marketId: number, filter: Filter<"/v1/rounds/{market_id}/history"> = {}): AsyncGenerator<Schemas["RoundRow"]> {
+    return this.#pages(`/v1/rounds/${marketId}/history`, "rows", filter);
+  }
+  /** The index ticks that settled a round. */
+  allEvidenceTicks(marketId: number, filter: Filter<"/v1/rounds/{market_id}/evidence"> = {}): AsyncGenerator<Schemas["EvidenceTick"]> {
+    return this.#pages(`/v1/rounds/${marketId}/evidence`, "ticks", filter);
+  }
+
+  async *#pages<Row>(path: string, rows: string, filter: object): AsyncGenerator<Row> {
+    for (let cursor = ""; ; ) {
+      const page = await this.call<Record<string, unknown>>("GET", path + query(cursor ? { ...filter, cursor } : filter));
+      yield* page[rows] as Row[];
+      cursor = page["cursor"] as string;
+      if (!cursor) return;
+    }
+  }
+}
+
+/** Returns a query string with its question mark, or "". */
+function query(filter: object): string {
+  const members = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return members.length ? `?${new URLSearchParams(members.map(([name, value]) => [name, String(value)]))}` : "";
 }

@@ -1,5 +1,8 @@
-export { Client, sign, UnknownOutcome, VenueError } from "./client.js";
-export { Stream, type Message } from "./stream.js";
+export type { Book, Level } from "./books.js";
+export { Client, type ClientOptions, type Filter } from "./client.js";
+export { UnknownOutcome, VenueError } from "./errors.js";
+export { type Channel, type Message, Stream, type StreamOptions, type UserMessage } from "./stream.js";
+export { clientOrderId, sign } from "./values.js";
 import type { components } from "./api.js";
 
 /** The bodies of the REST interface, by name. */

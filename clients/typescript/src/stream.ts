@@ -1,30 +1,72 @@
 // The event lane: a WebSocket that connects again and resumes.
-import { type Client, safe, sign, sleep, unknown, VenueError } from "./client.js";
+import { type Book, Books } from "./books.js";
+import type { Client } from "./client.js";
+import { VenueError, verdict } from "./errors.js";
+import type { components } from "./events.js";
+import type { Transport } from "./platform.js";
+import { Backoff } from "./retry.js";
+import { sign } from "./values.js";
 
-/** A message of the event lane; /asyncapi.json on the portal describes each type. */
-export interface Message {
-  type: string;
-  id?: number;
-  sid?: number;
-  seq?: string;
-  prev_seq?: string;
-  msg: any;
+type Events = components["schemas"];
+
+/** A message of the channel user. `msg.event` says which. */
+export type UserMessage =
+  | Events["UserOrderMessage"]
+  | Events["UserFillMessage"]
+  | Events["UserBalanceMessage"]
+  | Events["UserPositionMessage"]
+  | Events["UserSettlementMessage"]
+  | Events["UserDepositMessage"]
+  | Events["UserWithdrawalMessage"]
+  | Events["UserTransferMessage"]
+  | Events["UserAccountMessage"]
+  | Events["UserDeadmanMessage"]
+  | Events["UserKeyRevokedMessage"];
+
+/** A message of the event lane. `type` says which. */
+export type Message =
+  | Events["SubscribedMessage"]
+  | Events["OrderbookSnapshotMessage"]
+  | Events["OrderbookDeltaMessage"]
+  | Events["TradeMessage"]
+  | Events["OracleMessage"]
+  | Events["RoundMessage"]
+  | Events["UserSnapshotMessage"]
+  | UserMessage;
+
+type Received = Message | Events["ErrorMessage"] | Events["SubscriptionsMessage"] | Events["SubscriptionUpdatedMessage"];
+
+export type Channel = Events["WSSubscribed"]["channel"];
+
+export interface StreamOptions {
+  /** A connection on which nothing arrives for this many milliseconds is left. 10,000, or the client's timeout if that is more. */
+  silence?: number;
+  /** Called when an outage begins, with its cause and its time. Every book is unknown until its next snapshot. */
+  onDisconnect?: (error: Error, since: Date) => void;
+  /** Called when a change of a book is more than 2 s old. The book is unknown until the snapshot that the stream requests. */
+  onLate?: (marketId: number, ageMs: number) => void;
 }
 
 const mostWaiting = 10_000; // messages that are received and not iterated yet
 
 /**
- * Subscribes to channels; iterating yields their messages. After a lost connection it connects
- * again. The channel user then continues without a missing or repeated event
- * (docs/rules/events.md#resume); the others begin with new snapshots. A WebSocket does not reveal why
- * its handshake failed, so each connection begins with a signed GET /v1/time, which throws for a
- * wrong key. A connection can also die without a close: the stream asks the venue something every
- * silence ms, and leaves a connection on which nothing arrives until the next time. It also leaves one
- * of which 10,000 messages wait to be iterated, because they are old.
+ * Subscribes to channels; iterating yields their messages. The iteration throws if there is no first connection within
+ * the client's budget. After a lost connection it connects again. The channel user then continues without a missing
+ * or repeated event (docs/rules/events.md#resume); the others begin with new snapshots. After a gap of a book, or a
+ * change of it that is late, the stream requests a snapshot and drops the changes before it.
+ *
+ * A WebSocket does not reveal why its handshake failed, so each connection begins with a signed GET /v1/time, which
+ * throws for a wrong key and measures the clock. A connection can also die without a close: the stream asks the venue
+ * something after half of the time of silence. It also leaves a connection of which 10,000 messages wait to be
+ * iterated, because they are old.
  */
 export class Stream {
-  #disconnect = () => {};
-  #closed = false;
+  readonly #options: StreamOptions;
+  readonly #silence: number;
+  readonly #books = new Books();
+  readonly #closed = new AbortController();
+  #disconnect: (error?: Error) => void = () => {};
+  #since: Date | undefined; // the begin of the outage
   // A connection can end between two events of one command, and since_seq names whole commands.
   #whole = ""; // the last seq whose events have all been yielded
   #seq = ""; // the newest seq
@@ -32,14 +74,22 @@ export class Stream {
 
   constructor(
     readonly client: Client,
-    readonly channels: string[],
+    readonly channels: Channel[],
     readonly marketIds: number[] = [],
-    readonly silence = 30_000,
-  ) {}
+    options: StreamOptions = {},
+  ) {
+    this.#options = options;
+    this.#silence = options.silence ?? Math.max(10_000, client.timeout);
+  }
+
+  /** Returns a copy of a market's book as of the last message yielded, or undefined while it is unknown. The stream needs the channel orderbook_delta. */
+  book(marketId: number): Book | undefined {
+    return this.#books.get(marketId);
+  }
 
   /** Closes the connection and ends the iteration. */
   close(): void {
-    this.#closed = true;
+    this.#closed.abort(new Error("the stream is closed"));
     this.#disconnect();
   }
 
@@ -49,104 +99,190 @@ export class Stream {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Message> {
-    let wait = 100;
+    const { client } = this;
+    const { platform } = client;
+    const { signal } = this.#closed;
+    const { socket } = await client.transport();
+    if (!socket) throw new TypeError("there is no WebSocket here: use Node 22, or node --experimental-websocket");
+    const backoff = new Backoff(platform.random);
+    let end: number | undefined = platform.now() + client.budget; // until there was a connection
     try {
-      while (!this.#closed) {
-        let asked = 0; // ms to wait that the venue names
+      while (!signal.aborted) {
+        let failed: unknown;
         try {
-          await this.client.call("GET", "/v1/time");
-          for await (const message of this.#messages()) {
-            wait = 100;
+          const left = end === undefined ? client.budget : Math.max(1, end - platform.now());
+          const time = await client.syncClock({ budget: left, signal });
+          // Only a measured clock tells the age of a message, and the time of an arena is virtual.
+          for await (const message of this.#messages(socket, time?.clock === "wall", end)) {
+            end = undefined;
+            backoff.reset();
+            this.#back();
             yield message;
           }
         } catch (e) {
-          if (e instanceof VenueError) {
-            if (!safe.has(e.code) && !unknown.has(e.code) && e.status < 500) throw e;
-            asked = Number(e.details["retry_after_ms"] ?? 0);
-          }
+          failed = e;
         }
-        if (this.#closed) return;
-        await sleep(Math.max(asked, wait * (0.5 + Math.random() / 2))); // not all clients of a venue at once
-        wait = Math.min(2 * wait, 5000);
+        this.#books.clear();
+        if (signal.aborted) return;
+        if (failed && verdict(failed) === "final") throw failed;
+        if (failed && end === undefined) this.#lost(failed as Error);
+        const wait = (failed instanceof VenueError ? failed.retryAfter : undefined) ?? backoff.next();
+        if (end !== undefined && platform.now() + wait > end) throw failed ?? new Error("there was no connection");
+        await client.sleep(wait, signal).catch(() => {}); // closed
       }
     } finally {
       this.#disconnect(); // another iteration goes on where this one was left
+      this.#books.clear();
     }
   }
 
-  async *#messages(): AsyncGenerator<Message> {
+  #lost(error: Error): void {
+    if (this.#since) return;
+    this.#since = new Date(this.client.platform.wall());
+    this.client.log(`duplex: no stream from ${this.client.url} since ${this.#since.toISOString()}: ${error.message}`);
+    this.#options.onDisconnect?.(error, this.#since);
+  }
+
+  #back(): void {
+    if (!this.#since) return;
+    const seconds = (this.client.platform.wall() - this.#since.getTime()) / 1000;
+    this.#since = undefined;
+    this.client.log(`duplex: the stream from ${this.client.url} is back after ${seconds.toFixed(1)} s`);
+  }
+
+  /** Yields the messages of one connection. Throws what ended it; returns if reconnect or close did. */
+  async *#messages(socket: NonNullable<Transport["socket"]>, clockKnown: boolean, end: number | undefined): AsyncGenerator<Message> {
     const { client } = this;
-    const now = String(Date.now());
+    const { platform } = client;
+    const now = String(Math.round(client.now()));
     const mac = (await sign(client.secret, now, "GET", "/v1/ws")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-    if (this.#closed) return; // while it connected
-    const socket = new WebSocket(client.url.replace(/^http/, "ws") + "/v1/ws", ["dx.v1", `dx.auth.${client.key}.${now}.${mac}`]);
-    const queue: Message[] = [];
+    if (this.#closed.signal.aborted) return; // while it signed
+    const ws = socket(client.url.replace(/^http/, "ws") + "/v1/ws", ["dx.v1", `dx.auth.${client.key}.${now}.${mac}`]);
+    const queue: Received[] = [];
     let ended = false;
+    let failure: Error | undefined;
     let wake = () => {};
-    const probe = this.channels.length + 1; // the id of the question, after those of the subscriptions
-    let asked = false; // and nothing has arrived since
-    const watchdog = setInterval(() => {
-      if (asked) return this.#disconnect();
-      asked = true;
-      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ id: probe, cmd: "list_subscriptions" }));
-    }, this.silence);
-    this.#disconnect = () => {
-      ended = true;
-      queue.length = 0;
-      socket.onmessage = null;
-      socket.close();
+    const finish = (error?: Error) => {
+      if (ended) return;
+      [ended, failure] = [true, error];
       wake();
     };
-    socket.onmessage = (e) => {
-      asked = false;
-      queue.push(JSON.parse(e.data));
-      if (queue.length > mostWaiting) this.#disconnect();
+    this.#disconnect = (error) => {
+      finish(error);
+      queue.length = 0;
+      ws.onmessage = null;
+      ws.close();
+    };
+
+    const timers = new Set<() => void>();
+    const after = (ms: number, f: () => void) => {
+      const cancel = platform.after(Math.max(1, ms), () => (timers.delete(cancel), f()));
+      timers.add(cancel);
+    };
+    if (end !== undefined) after(end - platform.now(), () => heard === undefined && this.#disconnect(new Error(`there was no connection within ${client.budget} ms`)));
+
+    let lastId = 0;
+    const commands = new Map<number, string>();
+    const send = (text: string) => {
+      if (ws.readyState === 1) ws.send(text);
+    };
+    const command = (cmd: string, params?: object) => {
+      const text = JSON.stringify({ id: ++lastId, cmd, params });
+      commands.set(lastId, text);
+      send(text);
+    };
+
+    const half = this.#silence / 2;
+    let heard: number | undefined; // when a message arrived
+    let asked: number | undefined; // when the stream asked, if nothing arrived since
+    const began = platform.now();
+    const watch = () => {
+      const at = platform.now();
+      const idle = at - (heard ?? began);
+      if (asked !== undefined && at - asked >= half) return this.#disconnect(new Error(`nothing arrived for ${this.#silence} ms`));
+      if (idle >= half && asked === undefined) {
+        asked = at;
+        if (lastId > 0) command("list_subscriptions");
+      }
+      after(asked === undefined ? half - idle : half - (at - asked), watch);
+    };
+    after(half, watch);
+
+    ws.onmessage = (e) => {
+      heard = platform.now();
+      asked = undefined;
+      try {
+        queue.push(JSON.parse(e.data));
+      } catch (cause) {
+        return this.#disconnect(new Error("a message is not JSON", { cause }));
+      }
+      if (queue.length > mostWaiting) this.#disconnect(new Error(`${mostWaiting} messages wait to be iterated`));
       else wake();
     };
-    socket.onclose = socket.onerror = () => {
-      ended = true;
-      wake();
+    ws.onclose = (e) => finish(new Error(`the connection ended with ${e.code}${e.reason && `: ${e.reason}`}`));
+    ws.onerror = (e) => finish(new Error(`the connection failed${"message" in e && e.message ? `: ${e.message}` : ""}`));
+    ws.onopen = () => {
+      const params: Events["WSSubscribe"] = { channels: this.channels };
+      if (this.marketIds.length) params.market_ids = this.marketIds;
+      if (this.channels.includes("user") && this.#whole) params.since_seq = this.#whole;
+      command("subscribe", params);
     };
-    socket.onopen = () =>
-      this.channels.forEach((channel, n) => {
-        const params: Record<string, unknown> = { channels: [channel] };
-        if (this.marketIds.length && channel !== "oracle" && channel !== "user") params["market_ids"] = this.marketIds;
-        if (channel === "user" && this.#whole) params["since_seq"] = this.#whole;
-        socket.send(JSON.stringify({ id: n + 1, cmd: "subscribe", params }));
-      });
-    const books = new Map<string, string>(); // the last seq of each book
+
+    let account = "0"; // the seq of the last event of the account
     let again = this.#yielded; // events of the newest seq that a resume sends again
     try {
       for (;;) {
         const message = queue.shift();
         if (!message) {
-          if (ended) return;
-          await new Promise<void>((done) => (wake = done));
-          continue;
+          if (!ended) {
+            await new Promise<void>((done) => (wake = done));
+            continue;
+          }
+          if (failure) throw failure;
+          return;
         }
-        const { id, type, msg, sid, seq = "" } = message;
-        if (id === probe) continue;
-        if (type === "error") throw new VenueError(0, { code: msg.name, origin: "gateway", details: msg.retry_after_ms === undefined ? null : { retry_after_ms: String(msg.retry_after_ms) } });
-        if (type === "user_snapshot") {
-          this.#whole = this.#seq = seq;
+        if (message.type === "ok" || message.type === "error") {
+          const id = message.id ?? 0;
+          const sent = commands.get(id);
+          commands.delete(id);
+          if (message.type === "ok") continue;
+          const { name, retry_after_ms } = message.msg;
+          if (sent && name === "rate_limited") {
+            after(Number(retry_after_ms ?? 100), () => (commands.set(id, sent), send(sent)));
+            continue;
+          }
+          throw new VenueError(0, { code: name, origin: "gateway", details: retry_after_ms === undefined ? null : { retry_after_ms } });
+        }
+        if (message.type === "user_snapshot") {
+          account = this.#whole = this.#seq = message.seq;
           this.#yielded = again = 0;
-        } else if (type === "user") {
+        } else if (message.type === "user") {
+          const { seq, prev_seq } = message;
+          if (prev_seq !== account) throw new Error("an event of the account is missing");
+          account = seq;
           if (seq === this.#seq && again) {
             again--;
             continue;
           }
+          again = 0;
           if (seq !== this.#seq) [this.#whole, this.#seq, this.#yielded] = [this.#seq, seq, 0];
           this.#yielded++;
-        } else if (type === "orderbook_snapshot" || type === "orderbook_delta") {
-          const book = `${sid}/${msg.market_id}`;
-          if (type === "orderbook_delta" && books.get(book) !== message.prev_seq) return; // a message is missing
-          books.set(book, seq);
+        } else if (message.type === "orderbook_snapshot") {
+          this.#books.snapshot(message);
+        } else if (message.type === "orderbook_delta") {
+          const { market_id, ts } = message.msg;
+          const age = clockKnown ? client.now() - Number(ts) / 1e6 : NaN;
+          const { then, late } = this.#books.delta(message, age);
+          if (then === "ask") command("update_subscription", { sid: message.sid, action: "get_snapshot", market_ids: [market_id] });
+          if (late) this.#options.onLate?.(market_id, age);
+          if (then !== "yield") continue;
         }
         yield message;
       }
     } finally {
-      clearInterval(watchdog);
-      socket.close();
+      for (const cancel of timers) cancel();
+      ws.onmessage = ws.onclose = ws.onerror = ws.onopen = null;
+      ws.close();
     }
   }
 }
