@@ -34,6 +34,14 @@ export class FakeClient extends Client {
   };
   answer = () => Response.json({ server_time: String(BigInt(trueTime + this.time) * 1_000_000n), clock: "wall", venue_time: "0" });
 
+  /** From now on a wait lets its time pass at once. Signing takes no time, however slow the machine is. */
+  passWaits() {
+    this.sleep = async (ms) => {
+      await settled();
+      this.advance(ms);
+    };
+  }
+
   /** Returns the next WebSocket, which has subscribed. */
   async connection() {
     while (!this.sockets.length) await new Promise((done) => (this.connected = done));

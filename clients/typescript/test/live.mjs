@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import net from "node:net";
 import { test } from "node:test";
-import { Client, Stream, UnknownOutcome, VenueError } from "duplex-client";
+import { Client, clientOrderId, Stream, UnknownOutcome, VenueError } from "duplex-client";
 
 const dev = JSON.parse(await readFile(process.env.DX_DEV_FILE, "utf8"));
 const account = dev.accounts.find((a) => a.name === "trader");
@@ -21,82 +21,11 @@ const order = async (client) => {
 };
 const code = (name) => (e) => e instanceof VenueError && e.code === name;
 
-test("DX_TIMEOUT sets the default timeout", () => {
-  for (const [value, given, want] of [["", [], 15_000], ["86400", [], 86_400_000], ["86400", [8, 3000], 3000], ["soon", [], 15_000], ["0", [], 15_000], ["Infinity", [], 15_000]]) {
-    process.env.DX_TIMEOUT = value;
-    assert.equal(new Client("http://127.0.0.1:1", "key", "00", ...given).timeout, want);
-  }
-  delete process.env.DX_TIMEOUT;
-});
-
-// place places an order at a venue with these answers: an error's code, undefined for a lost response, or a body.
-const place = async (...answers) => {
-  class Scripted extends Client {
-    async send() {
-      const answer = answers.shift();
-      if (!answer) throw new TypeError("the response is lost");
-      if (typeof answer !== "string") return answer;
-      const origin = ["market_paused", "duplicate_client_order_id"].includes(answer) ? "core" : "gateway";
-      throw new VenueError(answer === "upstream_timeout" ? 504 : 409, { code: answer, origin, details: { retry_after_ms: "1" } });
-    }
-  }
-  try {
-    return await new Scripted("http://127.0.0.1:1", "key", "00", 2).place({ client_order_id: "1" });
-  } catch (e) {
-    return e instanceof UnknownOutcome ? "unknown" : e.code;
-  } finally {
-    assert.equal(answers.length, 0);
-  }
-};
-
-test("only the core says what became of a lost placement", async () => {
-  for (const code of ["rate_limited", "shed", "draining"]) {
-    assert.equal(await place(code, code), code); // nothing was lost
-    assert.equal(await place(undefined, code, code), "unknown");
-  }
-  assert.equal(await place("unauthorized"), "unauthorized");
-  assert.equal(await place("sequencing_timeout", "unauthorized"), "unknown");
-  assert.equal(await place(undefined, undefined), "unknown");
-  assert.equal(await place("upstream_timeout", "upstream_timeout"), "unknown"); // a code that the client does not know
-  assert.equal(await place(undefined, "market_paused"), "market_paused");
-});
-
-test("an error of a proxy says nothing of a placement", async (t) => {
-  for (const body of ['{"error":"timeout"}', '{"error":{"code":"504"}}', '{"error":{"code":504,"origin":"edge"}}', "null"]) {
-    t.mock.method(globalThis, "fetch", async () => new Response(body, { status: 504 }));
-    await assert.rejects(new Client("http://127.0.0.1:1", "key", "00", 1).place({ client_order_id: "1" }), UnknownOutcome);
-    t.mock.restoreAll();
-  }
-});
-
-test("what a restart executes twice is not repeated", async () => {
-  let sent = 0;
-  class Lossy extends Client {
-    async send() {
-      sent++;
-      throw new TypeError("the response is lost");
-    }
-  }
-  for (const target of ["/v1/portfolio/redeem", "/v1/portfolio/orders/7/decrease", "/v1/portfolio/orders/7/replace"]) {
-    await assert.rejects(new Lossy("http://127.0.0.1:1", "key", "00").call("POST", target, {}), UnknownOutcome);
-  }
-  assert.equal(sent, 3);
-});
-
-test("the order of a lost placement", async () => {
-  const [duplicate, row] = ["duplicate_client_order_id", { order_id: "7", reason: "" }];
-  assert.equal(await place(undefined, duplicate, { orders: [row] }), row);
-  assert.equal(await place(undefined, duplicate, { orders: [{ order_id: null, reason: "insufficient_balance" }] }), "insufficient_balance");
-  assert.equal(await place(undefined, duplicate, { orders: [] }), "unknown");
-  assert.equal(await place(undefined, duplicate, "missing_scope"), "unknown");
-  assert.equal(await place(duplicate), duplicate);
-});
-
 test("a lost response places once", async () => {
   let lost;
   class Lossy extends Client {
-    async send(method, ...rest) {
-      const out = await super.send(method, ...rest);
+    async send(transport, method, ...rest) {
+      const out = await super.send(transport, method, ...rest);
       if (method !== "POST" || lost) return out;
       lost = out;
       throw new TypeError("the response is lost");
@@ -112,8 +41,8 @@ test("a lost response places once", async () => {
 test("a lost cancel is an unknown outcome", async () => {
   let lost = 0;
   class Lossy extends Client {
-    async send(method, ...rest) {
-      const out = await super.send(method, ...rest);
+    async send(transport, method, ...rest) {
+      const out = await super.send(transport, method, ...rest);
       if (method !== "DELETE") return out;
       lost++;
       throw new TypeError("the response is lost");
@@ -129,10 +58,10 @@ test("a lost cancel is an unknown outcome", async () => {
 test("a lost batch is an unknown outcome; a shed request is repeated", async () => {
   let shed = 0;
   class Bad extends Client {
-    async send(method, ...rest) {
+    async send(transport, method, ...rest) {
       if (method === "POST") throw new TypeError("lost");
       if (!shed++) throw new VenueError(503, { code: "shed", origin: "gateway", details: null });
-      return super.send(method, ...rest);
+      return super.send(transport, method, ...rest);
     }
   }
   const client = new Bad(...venue);
@@ -144,6 +73,61 @@ test("a wrong secret", async () => {
   const client = new Client(venue[0], venue[1], "00".repeat(32));
   await assert.rejects(client.call("GET", "/v1/time"), code("unauthorized"));
   await assert.rejects(new Stream(client, ["user"])[Symbol.asyncIterator]().next(), code("unauthorized"));
+});
+
+test("a clock that is a minute wrong", async () => {
+  for (const ahead of [-60_000, 60_000]) {
+    const client = new Client(...venue);
+    client.platform = { ...client.platform, wall: () => Date.now() + ahead };
+    assert.ok((await client.call("GET", "/v1/portfolio/balance")).cash);
+    assert.ok(Math.abs(client.now() - Date.now()) < 30_000);
+    const stream = new Stream(client, ["user"]);
+    for await (const { type } of stream) if (type === "user_snapshot") break;
+  }
+});
+
+test("an order with a text for its id: found, replaced, listed, canceled", async () => {
+  const client = new Client(...venue);
+  const id = `an order of ${process.hrtime.bigint()}`;
+  const placed = await client.place({ ...(await order(client)), client_order_id: id });
+  assert.equal(placed.client_order_id, await clientOrderId(id));
+  assert.equal((await client.find(id)).order_id, placed.order_id);
+  const { order_id } = await client.replace(placed.order_id, { client_order_id: `${id}, better`, tick: 110 });
+  const ids = [];
+  for await (const row of client.allOrders({ status: ["resting"], limit: 1 })) ids.push(row.order_id);
+  assert.ok(ids.includes(order_id) && !ids.includes(placed.order_id));
+  await client.cancelByClientOrderId(`${id}, better`);
+  await assert.rejects(client.cancel(order_id), code("unknown_order"));
+  assert.equal(await client.find(`${id}, never placed`), undefined);
+  const [a, b] = await client.placeBatch([{ ...(await order(client)), client_order_id: `${id} a` }, { ...(await order(client)), qty: 0, client_order_id: `${id} b` }]);
+  assert.equal(a.status, "resting");
+  assert.equal(b.error.code, "bad_qty");
+  await client.cancelAll();
+});
+
+test("every list answers", async () => {
+  const client = new Client(...venue);
+  const { market_id } = await order(client);
+  const lists = [client.allOrders(), client.allFills(), client.allPositions(), client.allSettlements(), client.allLedger(), client.allPortfolioRounds(), client.allForecasts(), client.allDeposits(), client.allWithdrawals(), client.allMarkets(), client.allTrades(market_id), client.allRounds(), client.allPrices({ feed: 0 }), client.allRoundRows(market_id)];
+  for (const list of lists) await list.next();
+});
+
+test("a stream keeps the books that REST reads", async () => {
+  const client = new Client(...venue);
+  const { market_id, ...rest } = await order(client);
+  const stream = new Stream(client, ["orderbook_delta"], [market_id]);
+  assert.equal(stream.book(market_id), undefined);
+  let placed;
+  for await (const { type } of stream) {
+    if (type === "orderbook_snapshot" && !placed) placed = await client.place({ market_id, ...rest });
+    const book = stream.book(market_id);
+    if (placed && book && BigInt(book.seq) >= BigInt(placed.seq)) {
+      assert.ok(book.yes.some(([tick, qty]) => tick === 100 && qty >= 1));
+      break;
+    }
+  }
+  assert.equal(stream.book(market_id), undefined); // nobody keeps it now
+  await client.cancel(placed.order_id);
 });
 
 test("a stream resumes", async () => {
@@ -186,7 +170,7 @@ test("a stream survives a venue that is away", async () => {
       return super.send(...request);
     }
   }
-  const stream = new Stream(new Away(...venue, 1), ["user"]);
+  const stream = new Stream(new Away(...venue), ["user"]);
   for await (const { type } of stream) if (type === "user_snapshot") break;
   assert.ok(away < 0);
 });
@@ -228,10 +212,10 @@ const freezer = async () => {
 
 test("a stream leaves a connection that is silent", async () => {
   const proxy = await freezer();
-  const client = new Client(proxy.url, venue[1], venue[2], 8, 3000);
+  const lines = [];
+  const client = new Client(proxy.url, venue[1], venue[2], { log: (line) => lines.push(line) });
   const types = [];
-  for await (const { id, type, msg } of new Stream(client, ["user"], [], 3000)) {
-    assert.notEqual(id, 2); // the answer to the stream's own question
+  for await (const { type, msg } of new Stream(client, ["user"], [], { silence: 3000 })) {
     types.push(type);
     if (types.length === 2) proxy.freeze();
     if (type === "subscribed" && types.length > 2) {
@@ -240,79 +224,6 @@ test("a stream leaves a connection that is silent", async () => {
     }
   }
   assert.deepEqual(types.slice(0, 2), ["subscribed", "user_snapshot"]);
+  assert.match(lines[0], /nothing arrived for 3000 ms$/);
   proxy.close();
-});
-
-// sockets replaces WebSocket until the test ends; answer gets each socket and the commands that it sends.
-const sockets = (t, answer) => {
-  const venueSocket = globalThis.WebSocket;
-  t.after(() => (globalThis.WebSocket = venueSocket));
-  const opened = [];
-  globalThis.WebSocket = class {
-    static OPEN = 1;
-    readyState = 1;
-    constructor(url) {
-      this.url = url;
-      opened.push(this);
-      setImmediate(() => this.onopen());
-    }
-    send(text) {
-      answer(this, JSON.parse(text));
-    }
-    say(message) {
-      this.onmessage?.({ data: JSON.stringify(message) });
-    }
-    close() {}
-  };
-  return opened;
-};
-
-const away = (call = async () => ({})) => Object.assign(new Client("http://127.0.0.1:1/", "key", "00"), { call });
-
-test("a stream stays with a connection that answers, however long nothing happens", async (t) => {
-  t.mock.timers.enable({ apis: ["setInterval"] });
-  const opened = sockets(t, (socket, { id, cmd }) => {
-    if (cmd === "list_subscriptions") socket.asked = (socket.asked ?? 0) + 1;
-    if ((socket.asked ?? 0) < 4) socket.say({ id, type: cmd === "subscribe" ? "subscribed" : "subscriptions", msg: {} });
-  });
-  const seen = new Stream(away(), ["trades"])[Symbol.asyncIterator]();
-  assert.equal((await seen.next()).value.type, "subscribed");
-  const next = seen.next();
-  t.mock.timers.tick(4 * 30_000); // three answers, and no fourth
-  assert.equal(opened[0].asked, 4);
-  assert.equal(opened.length, 1);
-  t.mock.timers.tick(30_000);
-  assert.equal((await next).value.type, "subscribed");
-  assert.equal(opened.length, 2);
-  assert.equal(opened[0].url, "ws://127.0.0.1:1/v1/ws");
-  await seen.return();
-});
-
-test("a stream leaves messages that wait too long, and begins anew", async (t) => {
-  const opened = sockets(t, (socket, { id }) => socket.say({ id, type: "subscribed", msg: {} }));
-  const seen = new Stream(away(), ["trades"])[Symbol.asyncIterator]();
-  assert.equal((await seen.next()).value.type, "subscribed");
-  for (let n = 1; n <= 10_001; n++) opened[0].say({ type: "trade", sid: 1, seq: String(n), msg: { n } });
-  assert.equal((await seen.next()).value.type, "subscribed");
-  assert.equal(opened.length, 2);
-  for (let n = 1; n <= 10_000; n++) opened[1].say({ type: "trade", sid: 1, seq: String(n), msg: { n } });
-  for (let n = 1; n <= 10_000; n++) assert.equal((await seen.next()).value.msg.n, n);
-  assert.equal(opened.length, 2);
-  await seen.return();
-});
-
-test("a stream waits as long as the venue says, and outlives errors of a proxy", async (t) => {
-  const errors = [new VenueError(502, { code: "bad_gateway", origin: "edge", details: null }), new VenueError(504, { code: "sequencing_timeout", origin: "gateway", details: null })];
-  const at = [];
-  sockets(t, (socket, { id }) => {
-    at.push(performance.now());
-    socket.say(at.length === 1 ? { id, type: "error", msg: { name: "rate_limited", retry_after_ms: 700 } } : { id, type: "subscribed", msg: {} });
-  });
-  const seen = new Stream(away(async () => {
-    if (errors.length) throw errors.shift();
-  }), ["trades"])[Symbol.asyncIterator]();
-  assert.equal((await seen.next()).value.type, "subscribed");
-  assert.equal(errors.length, 0);
-  assert.ok(at[1] - at[0] >= 699, `${at[1] - at[0]} ms`);
-  await seen.return();
 });

@@ -102,7 +102,7 @@ test("signatures", async () => {
 
 test("a stream resumes as the vectors say", async () => {
   const client = new FakeClient("http://venue.example", "key", secret, { log: () => {} });
-  client.sleep = async () => {};
+  client.passWaits();
   const stream = new Stream(client, ["orderbook_delta", "user"], [1]);
   let events = [];
   const done = (async () => {
