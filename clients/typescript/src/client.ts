@@ -19,7 +19,9 @@ export interface ClientOptions {
   log?: (line: string) => void;
 }
 
-interface Limits {
+/** The bounds of one call. */
+export interface Limits {
+  /** Milliseconds, instead of the client's. */
   budget?: number;
   signal?: AbortSignal;
 }
@@ -158,10 +160,11 @@ export class Client {
    * Measures the venue's clock and uses it from then on. The error is at most half of a round trip. Returns the venue's
    * answer, or undefined if no round trip took less than a second.
    */
-  async syncClock(limits: { budget?: number; signal?: AbortSignal } = {}): Promise<Schemas["Time"] | undefined> {
+  async syncClock({ budget = this.budget, ...limits }: Limits = {}): Promise<Schemas["Time"] | undefined> {
+    const end = this.platform.now() + budget;
     for (let n = 0; n < 2; n++) {
       const sent = this.platform.wall();
-      const time = (await this.request("any", "GET", "/v1/time", undefined, limits)) as Schemas["Time"];
+      const time = (await this.request("any", "GET", "/v1/time", undefined, { ...limits, budget: end - this.platform.now() })) as Schemas["Time"];
       const received = this.platform.wall();
       if (received < sent || received - sent > 1000) continue; // the first one may have made the connection
       this.#offset = Number(BigInt(time.server_time) / 1000n) / 1000 - (sent + received) / 2;
@@ -270,7 +273,7 @@ export class Client {
     return this.#pages("/v1/rounds", "rounds", filter);
   }
   /** The steps of a feed's price history. */
-  allPrices(filter: Filter<"/v1/oracle/history">): AsyncGenerator<Schemas["PriceRow"]> {
+  allPrices(filter: Filter<"/v1/oracle/history"> = {}): AsyncGenerator<Schemas["PriceRow"]> {
     return this.#pages("/v1/oracle/history", "rows", filter);
   }
   /** The steps of a round's history. */

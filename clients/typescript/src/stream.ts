@@ -110,8 +110,8 @@ export class Stream {
       while (!signal.aborted) {
         let failed: unknown;
         try {
-          const left = end === undefined ? client.budget : Math.max(1, end - platform.now());
-          const time = await client.syncClock({ budget: left, signal });
+          const budget = end === undefined ? client.budget : end - platform.now();
+          const time = await client.syncClock({ budget, signal });
           // Only a measured clock tells the age of a message, and the time of an arena is virtual.
           for await (const message of this.#messages(socket, time?.clock === "wall", end)) {
             end = undefined;

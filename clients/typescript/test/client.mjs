@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import net from "node:net";
 import { test } from "node:test";
 import { Client, UnknownOutcome, VenueError } from "duplex-client";
-import { FakeClient, secret } from "./fake.mjs";
+import { FakeClient, secret, trueTime } from "./fake.mjs";
 
 const fake = (answer, options) => {
   const client = new FakeClient("http://venue.example", "key", secret, options);
@@ -160,4 +160,17 @@ test("a clock that the venue corrects", async () => {
   client.clock = -3_600_000;
   assert.ok(await client.syncClock());
   assert.ok(Math.abs(client.now() - client.platform.wall() - 3_600_000) < 1);
+  // A Date header is cut to the second.
+  for (const part of [0, 999]) {
+    const stamps = [];
+    const late = fake(({ headers }) => {
+      stamps.push(Number(headers["DX-ACCESS-TIMESTAMP"]) - trueTime - late.time);
+      const date = new Date(trueTime + late.time - part).toUTCString();
+      return stamps.length > 1 ? Response.json({}) : Response.json({ error: { code: "unauthorized", origin: "gateway", details: null } }, { status: 401, headers: { Date: date } });
+    });
+    late.clock = -60_000;
+    late.time = part;
+    await late.call("GET", "/v1/portfolio/balance");
+    assert.ok(Math.abs(stamps[1]) <= 500, `${stamps[1]} ms`);
+  }
 });
