@@ -107,7 +107,7 @@ func (c *Client) mayRepeat(r *request, err error, unknown bool, sig *signature) 
 	switch {
 	case isRateLimited(err):
 		return c.waitForTokens || c.settles(r, unknown)
-	case errors.As(err, &never), isFinal(err, false):
+	case errors.As(err, &never), isFinal(err, false), hasCode(err, codeReadOnlyNode) && !c.nodes.several():
 		return false
 	case !unknown, r.isRead(): // shed, draining, or not connected: not executed
 		return true

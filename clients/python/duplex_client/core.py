@@ -1,7 +1,7 @@
 """What a client decides, without any input or output.
 
 A call is a generator. It yields steps, such as Exchange and Sleep, and a driver does them: client.py with blocking
-sockets, aio.py with asyncio. So both repeat and give up alike, by the table that the Go client has too
+sockets, aio.py with asyncio. So both repeat and give up alike, by the table that the clients in all languages share
 (schemas/vectors/retries.json).
 """
 
@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import Any
 
 # The request was not executed, so a new request with a new signature is safe
-# (docs/rules/errors.md#retry-safe).
-SAFE = frozenset({"rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "funding_unavailable"})
+# (docs/rules/errors.md#retry-safe). read_only_node is not here: the same address answers it again.
+SAFE = frozenset({"rate_limited", "too_many_connections", "shed", "draining", "node_behind", "history_behind", "funding_unavailable"})
 # The request may have been executed (docs/rules/errors.md#retry-unknown).
 UNKNOWN = frozenset({"sequencing_timeout", "internal"})
 # Writes whose exact repeat has no second effect (docs/rules/accounts.md#exact-repeats) and does no harm after a
@@ -92,7 +92,7 @@ def client_order_id(text: str | int) -> str:
     """Returns the client_order_id of any text, such as a UUID.
 
     Digits up to 2^64 - 1 are the number. Of another text it is the first 8 bytes of its SHA-256, big-endian, without
-    the highest bit, as in the Go client. Two texts with one id are as two orders with one id: the
+    the highest bit, as in the clients in Go and TypeScript. Two texts with one id are as two orders with one id: the
     second is duplicate_client_order_id.
     """
     text = str(text)
