@@ -120,17 +120,18 @@ func (s *Stream) Run(ctx context.Context) error {
 		if s.opt.OnDisconnect != nil {
 			s.opt.OnDisconnect(err, lost)
 		}
-		if !end.IsZero() && time.Now().After(end) {
+		if time.Since(start) > s.timing.maxBackoff {
+			pause = s.timing.minBackoff
+		}
+		wait := max(backoff.Jitter(pause), serverRetryAfter(err))
+		if !end.IsZero() && time.Now().Add(wait).After(end) {
 			return fmt.Errorf("no stream for %v: %w", time.Since(lost).Round(time.Second), err)
 		}
 		if !logged {
 			logged = true
 			s.opt.Log.Warn("the stream is lost; connecting again", "err", err, "since", lost)
 		}
-		if time.Since(start) > s.timing.maxBackoff {
-			pause = s.timing.minBackoff
-		}
-		if !backoff.Sleep(ctx, max(backoff.Jitter(pause), serverRetryAfter(err))) {
+		if !backoff.Sleep(ctx, wait) {
 			return ctx.Err()
 		}
 		pause = min(2*pause, s.timing.maxBackoff)

@@ -292,7 +292,7 @@ func unreachable(b *bench, url, result string) error {
 	if took := time.Since(begun); took > 40*time.Second {
 		return fmt.Errorf("the error of the order came after %v, want 30 s", took)
 	}
-	if err := within(60*time.Second, "the stream has ended with an error", func() (bool, error) {
+	if err := within(15*time.Second, "the stream has ended with an error", func() (bool, error) {
 		s, err := b.ask(request{Do: "state"})
 		return s.Ended != "", err
 	}); err != nil {

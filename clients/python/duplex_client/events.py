@@ -157,14 +157,15 @@ class State:
                 lost_at = self.core.wall()
             if self.on_disconnect:
                 self.on_disconnect(error, lost_at)
-            if not opened_once and self.core.monotonic() - began > self.core.budget:
+            if self.core.monotonic() - started > LAST_WAIT:
+                wait = FIRST_WAIT
+            pause = max(asked, wait * self.core.jitter())
+            if not opened_once and self.core.monotonic() + pause > began + self.core.budget:
                 raise error if isinstance(error, OSError) else OSError(f"no stream: {error}")
             if opened_once and not said:
                 said = True
                 log.warning("the stream is lost since %s: %s; connecting again", time.strftime("%H:%M:%S", time.localtime(lost_at)), error)
-            if self.core.monotonic() - started > LAST_WAIT:
-                wait = FIRST_WAIT
-            yield Sleep(max(asked, wait * self.core.jitter()))
+            yield Sleep(pause)
             wait = min(2 * wait, LAST_WAIT)
 
     def _connect(self) -> Steps:
