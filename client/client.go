@@ -43,8 +43,8 @@ func WaitForTokens() Option { return func(c *Client) { c.waitForTokens = true } 
 // (docs/rules/orders.md#client-order-id).
 func RepeatPlacements() Option { return func(c *Client) { c.repeatPlacements = true } }
 
-// MaxAttempts bounds how many times a request is sent, to each node if there are several; 1 never repeats.
-// The default is as often as the time of a call allows.
+// MaxAttempts bounds how many times a request that was not executed is sent, to each node if there are several; 1
+// repeats no request at all. The default is as often as the time of a call allows.
 func MaxAttempts(n int) Option { return func(c *Client) { c.maxAttempts = max(1, n) } }
 
 // WithHTTPClient sends through h. It must not follow redirects, because a signature

@@ -22,7 +22,7 @@ import (
 )
 
 // streamConn is one connection of a stream. Only the goroutine of Run uses it, except for
-// ws and silenceTimer and asked, which the goroutines in background use too.
+// ws, silenceTimer and asked, which the goroutines in background use too.
 type streamConn struct {
 	*Stream
 	node         *Node

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// request is a line to a driver, the program that uses a client as it is told.
+// request is a line to a driver, a program that uses one client.
 type request struct {
 	Do string `json:"do"` // open, place, balance, stream, state, slow
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"time"
 )
 
 // proxy stands between a client and the venue, and breaks connections. Its address stays when the venue restarts.
@@ -17,7 +16,6 @@ type proxy struct {
 	venue string        // host:port
 	fault fault         // of the next request that begins with its method
 	held  chan struct{} // not nil: nothing passes until it is closed
-	rate  int           // bytes a second to the client; 0: as they come
 	open  map[net.Conn]bool
 }
 
@@ -102,16 +100,13 @@ func (p *proxy) pass(to, from net.Conn, see func([]byte) error) error {
 		n, err := from.Read(buf)
 		if n > 0 {
 			p.mu.Lock()
-			held, rate := p.held, p.rate
+			held := p.held
 			p.mu.Unlock()
 			if held != nil {
 				<-held
 			}
 			if err := see(buf[:n]); err != nil {
 				return err
-			}
-			if rate > 0 {
-				time.Sleep(time.Duration(n) * time.Second / time.Duration(rate)) // the network of a slow client
 			}
 			if _, err := to.Write(buf[:n]); err != nil {
 				return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -57,21 +56,16 @@ Example:
 
 func (c *configShow) Run(k *kong.Context, out io.Writer) error {
 	lines := map[string]string{}
-	if b, err := os.ReadFile(folderConfig); err == nil {
-		maps.Copy(lines, settingLines(b, folderConfig))
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if err := addSettingLines(lines, folderConfig); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, f := range k.Flags() {
 		if f.Name != "config" || !f.Target.IsValid() || f.Target.IsZero() {
 			continue
 		}
-		file := fmt.Sprint(f.Target.Interface())
-		b, err := os.ReadFile(file)
-		if err != nil {
+		if err := addSettingLines(lines, fmt.Sprint(f.Target.Interface())); err != nil { // it goes before that of the folder
 			return err
 		}
-		maps.Copy(lines, settingLines(b, file)) // it goes before that of the folder
 	}
 	t := cli.NewTable("SETTING", "VALUE", "FROM")
 	for _, f := range k.Flags() {
@@ -139,18 +133,30 @@ const folderConfig = "dx.toml"
 
 var settingLine = regexp.MustCompile(`^\s*\[?\s*"?([A-Za-z0-9_-]+)"?\s*[=\]]`)
 
-// settingLines returns the line of each setting in the text of a file, behind the name of the file.
-func settingLines(text []byte, file string) map[string]string {
-	lines := map[string]string{}
+// addSettingLines adds the file and line of each setting in a file.
+func addSettingLines(lines map[string]string, file string) error {
+	text, err := os.ReadFile(file)
+	for name, line := range settingLines(text) {
+		lines[name] = fmt.Sprintf("%s:%d", file, line)
+	}
+	return err
+}
+
+// settingLines returns the line of each setting in the text of a file, from 1.
+func settingLines(text []byte) map[string]int {
+	lines := map[string]int{}
 	for i, line := range strings.Split(strings.TrimPrefix(string(text), byteOrderMark), "\n") {
 		if m := settingLine.FindStringSubmatch(line); m != nil {
-			if name := strings.ReplaceAll(m[1], "_", "-"); lines[name] == "" {
-				lines[name] = fmt.Sprintf("%s:%d", file, i+1)
+			if name := settingName(m[1]); lines[name] == 0 {
+				lines[name] = i + 1
 			}
 		}
 	}
 	return lines
 }
+
+// settingName returns the flag of a setting, which may be written with underscores.
+func settingName(text string) string { return strings.ReplaceAll(text, "_", "-") }
 
 // byteOrderMark is at the begin of a file that some editors write.
 const byteOrderMark = "\ufeff"
@@ -158,10 +164,6 @@ const byteOrderMark = "\ufeff"
 // tomlFlags reads a TOML file whose settings are flags, such as `api = ":8080"`. An error has the line, and the file,
 // which kong adds to what the parser finds. A setting that is not a flag of the command is an error.
 func tomlFlags(r io.Reader) (kong.Resolver, error) {
-	file := ""
-	if f, ok := r.(interface{ Name() string }); ok {
-		file = f.Name()
-	}
 	values := map[string]any{}
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -175,12 +177,14 @@ func tomlFlags(r io.Reader) (kong.Resolver, error) {
 		}
 		return nil, err
 	}
-	lines := settingLines(text, file)
-	if name, err := checkIntegers(text); err != nil {
-		at := strings.TrimPrefix(lines[strings.ReplaceAll(name, "_", "-")], file+":")
-		return nil, fmt.Errorf("line %s: %s %w", at, name, err)
+	out := &fileFlags{values: values, lines: settingLines(text)}
+	if f, ok := r.(interface{ Name() string }); ok {
+		out.file = f.Name()
 	}
-	return &fileFlags{values, lines}, nil
+	if name, err := checkIntegers(text); err != nil {
+		return nil, fmt.Errorf("line %d: %s %w", out.lines[settingName(name)], name, err)
+	}
+	return out, nil
 }
 
 // checkIntegers checks that the integers of a settings file are decimal digits, as those of arguments
@@ -221,7 +225,13 @@ func checkInteger(n *unstable.Node) error {
 
 type fileFlags struct {
 	values map[string]any
-	lines  map[string]string // the file and line of each
+	file   string
+	lines  map[string]int // of each
+}
+
+// place returns the file and line of a setting.
+func (f *fileFlags) place(name string) string {
+	return fmt.Sprintf("%s:%d", f.file, f.lines[settingName(name)])
 }
 
 func (f *fileFlags) Validate(app *kong.Application) error {
@@ -232,11 +242,12 @@ func (f *fileFlags) Validate(app *kong.Application) error {
 		}
 	}
 	for name := range f.values {
-		if !known[strings.ReplaceAll(name, "_", "-")] {
-			return fmt.Errorf("%s: no such setting: %s", f.lines[strings.ReplaceAll(name, "_", "-")], name)
+		flag := settingName(name)
+		if !known[flag] {
+			return fmt.Errorf("%s: no such setting: %s", f.place(name), name)
 		}
-		if twice := strings.ReplaceAll(name, "_", "-"); twice != name && f.values[twice] != nil {
-			return fmt.Errorf("%s: %s is set twice, also as %s", f.lines[twice], twice, name)
+		if flag != name && f.values[flag] != nil {
+			return fmt.Errorf("%s: %s is set twice, also as %s", f.place(name), flag, name)
 		}
 	}
 	return nil
@@ -253,7 +264,7 @@ func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 			switch v.(type) {
 			case []any, map[string]any: // several values, which the flag decodes itself
 				if !flag.IsSlice() && !flag.IsMap() {
-					return nil, fmt.Errorf("%s: one value is needed", f.lines[flag.Name])
+					return nil, fmt.Errorf("%s: one value is needed", f.place(flag.Name))
 				}
 				return v, nil
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/alecthomas/kong"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"duplex/client"
 	"duplex/cmd/dx/cli"
@@ -174,7 +175,8 @@ func (d *devCmd) freePorts(k *kong.Context) error {
 	case d.Members != 1:
 		return cli.BadFlag("ports", errors.New("goes with one member"))
 	}
-	for name, address := range map[string]*string{"api": &d.API, "portal": &d.Portal, "admin": &d.Admin} {
+	for i, address := range []*string{&d.API, &d.Portal, &d.Admin} {
+		name := []string{"api", "portal", "admin"}[i]
 		host, port, err := net.SplitHostPort(*address)
 		if err != nil {
 			continue // the venue says which one is wrong

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"duplex/schemas"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"duplex/core"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
+	"duplex/schemas"
 	"duplex/tools"
 )
 

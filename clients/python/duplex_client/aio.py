@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 from . import core, events, messages, records
@@ -145,22 +145,10 @@ class AsyncClient(AsyncApi):
         return None
 
 
-class AsyncStream:
+class AsyncStream(events.Follower[AsyncClient]):
     """Stream for asyncio. One task iterates over it at a time."""
 
-    def __init__(
-        self,
-        client: AsyncClient,
-        channels: list[str],
-        market_ids: list[int] | None = None,
-        *,
-        silence: float = 10,
-        on_disconnect: Callable[[Exception, float], None] | None = None,
-        on_late: Callable[[int, float], None] | None = None,
-    ):
-        self.client = client
-        self.state = events.State(client.core, channels, market_ids or [], silence, on_disconnect, on_late)
-        self._connection: AsyncConnection | None = None
+    _connection: AsyncConnection | None = None
 
     async def __aenter__(self) -> "AsyncStream":
         return self
@@ -173,10 +161,6 @@ class AsyncStream:
         if self._connection:
             self._connection.close()
         self._connection = None
-
-    def book(self, market_id: int) -> events.Book | None:
-        """Returns the book of a market, None while it is unknown."""
-        return self.state.book(market_id)
 
     async def __aiter__(self) -> AsyncIterator[messages.Message]:
         """Yields messages without end, as Stream does."""

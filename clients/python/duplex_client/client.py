@@ -5,7 +5,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from . import core, events, messages, records
@@ -188,7 +188,7 @@ class Client(Api):
             c.close()
 
 
-class Stream:
+class Stream(events.Follower[Client]):
     """Subscribes to channels and yields their messages. One thread uses it at a time.
 
     After a lost connection it connects again. The channel user then continues after the last event that it yielded
@@ -200,19 +200,7 @@ class Stream:
     stream asks at half of it.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        channels: list[str],
-        market_ids: list[int] | None = None,
-        *,
-        silence: float = 10,
-        on_disconnect: Callable[[Exception, float], None] | None = None,
-        on_late: Callable[[int, float], None] | None = None,
-    ):
-        self.client = client
-        self.state = events.State(client.core, channels, market_ids or [], silence, on_disconnect, on_late)
-        self._connection: Connection | None = None
+    _connection: Connection | None = None
 
     def __enter__(self) -> "Stream":
         return self
@@ -225,10 +213,6 @@ class Stream:
         if self._connection:
             self._connection.close()
         self._connection = None
-
-    def book(self, market_id: int) -> events.Book | None:
-        """Returns the book of a market, None while it is unknown."""
-        return self.state.book(market_id)
 
     def __iter__(self) -> Iterator[messages.Message]:
         """Yields messages without end.

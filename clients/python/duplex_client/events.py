@@ -10,7 +10,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from . import messages
 from .core import SAFE, Core, Response, Sleep, Steps, VenueError, call, may_be_done, refused
@@ -108,6 +108,36 @@ class Frames:
 
 class Ended(OSError):
     """The venue has closed the connection."""
+
+
+class HasCore(Protocol):
+    """A client."""
+
+    core: Core
+
+
+Owner = TypeVar("Owner", bound=HasCore)
+
+
+class Follower(Generic[Owner]):
+    """What a Stream and an AsyncStream have in common. Stream says what the arguments mean."""
+
+    def __init__(
+        self,
+        client: Owner,
+        channels: list[str],
+        market_ids: list[int] | None = None,
+        *,
+        silence: float = 10,
+        on_disconnect: Callable[[Exception, float], None] | None = None,
+        on_late: Callable[[int, float], None] | None = None,
+    ):
+        self.client = client
+        self.state = State(client.core, channels, market_ids or [], silence, on_disconnect, on_late)
+
+    def book(self, market_id: int) -> Book | None:
+        """Returns the book of a market, None while it is unknown."""
+        return self.state.book(market_id)
 
 
 class State:

@@ -1,6 +1,7 @@
 """Runs the client against the dev venue that DX_DEV_FILE describes, behind a proxy that loses responses."""
 
 import asyncio
+import dataclasses
 import json
 import os
 import socket
@@ -67,6 +68,35 @@ class Proxy:
             except OSError:
                 pass
         self.open.clear()
+
+
+class ForwardProxy(Proxy):
+    """A proxy as HTTPS_PROXY names one: it opens tunnels, and passes on requests that name the whole URL."""
+
+    def _accept(self):
+        self.tunnels = self.forwarded = 0
+        while True:
+            try:
+                near, _ = self.server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(near,), daemon=True).start()
+
+    def _serve(self, near):
+        self.open.append(near)
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += near.recv(1 << 16)
+        far = socket.create_connection(self.venue)
+        if head.startswith(b"CONNECT "):
+            self.tunnels += 1
+            near.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            self.forwarded += 1
+            method, url, rest = head.split(b" ", 2)
+            far.sendall(method + b" /" + url.split(b"/", 3)[3] + b" " + rest.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+        threading.Thread(target=self._pass, args=(near, far, threading.Event(), True), daemon=True).start()
+        self._pass(far, near, threading.Event(), False)
 
 
 class Blocking:
@@ -210,6 +240,23 @@ class Live:
             with self.assertRaises(NotExecuted):
                 next(iter(self.stream(c, ["trades"])))
             c.close()
+
+    def test_proxy(self):
+        url, key, secret = account()
+        proxy = ForwardProxy(url)
+        c = self.make(url, key, secret)
+        c.core.address = dataclasses.replace(c.core.address, proxy=proxy.url.removeprefix("http://"))  # loopback goes without
+        self.assertIn("cash", c.get_balance())
+        self.assertIn("cash", c.get_balance())
+        stream = self.stream(c, ["user"])
+        for m in stream:
+            if m["type"] == "user_snapshot":
+                break
+        stream.close()
+        self.assertEqual((proxy.forwarded, proxy.tunnels), (2, 1))
+        c.close()
+        proxy.cut()
+        proxy.server.close()
 
     def test_wrong_secret(self):
         url, key, _ = account()

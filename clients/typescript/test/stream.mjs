@@ -134,7 +134,7 @@ test("a late change makes the book unknown until the snapshot that is asked for 
   assert.equal(stream.book(1), undefined);
 });
 
-test("an age is told by the venue's clock, and nothing is late in virtual time", async () => {
+test("the venue's clock decides how old a change is, and nothing is late in virtual time", async () => {
   for (const [clock, ahead, changes] of [["wall", 3_600_000, 1], ["virtual", 0, 1]]) {
     const { client, stream, seen } = make(["orderbook_delta"], { onLate: () => assert.fail("late") });
     client.clock = ahead;
