@@ -79,6 +79,7 @@ type Key struct {
 	Created int64  // ns
 	Revoked bool
 	Number  KeyNumber `cbor:",omitempty"`
+	Grant   *Grant    `cbor:",omitempty"` // nil for a key that signs requests; shared and read-only
 }
 
 // User is the identity of an account (docs/rules/accounts.md#accounts).

@@ -17,6 +17,7 @@ type Agent struct {
 	Expired bool `cbor:",omitempty"` // the resting orders were canceled at the mandate's expiry
 	Rev     uint32
 	Mandate Mandate
+	Client  string `cbor:",omitempty"` // of the newest grant
 }
 
 // AgentState is the state of an account as readers see it

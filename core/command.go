@@ -204,7 +204,15 @@ type (
 		Scopes Scopes
 		Label  string
 		Sealed []byte
+		Grant  Grant `cbor:",omitzero"` // of a key for an OAuth client; zero: the key signs requests
 		Audit  Audit
+	}
+	// RenewGrant exchanges the code of a grant, or a refresh token, for the next pair of tokens
+	// (docs/rules/oauth.md#tokens). Generation is that of the refresh token, 0 of the code.
+	RenewGrant struct {
+		User       UserID
+		Key        string
+		Generation uint32 `cbor:",omitempty"`
 	}
 	// RevokeKey revokes one key of the user, or with Key "" all of them.
 	RevokeKey struct {
@@ -349,6 +357,7 @@ func (c *RequestWithdrawal) class() (Class, UserID) { return ClassPlacement, c.U
 func (c *CreateAgent) class() (Class, UserID)       { return ClassPlacement, c.Owner }
 func (c *Transfer) class() (Class, UserID)          { return ClassPlacement, c.Owner }
 func (c *ResumeAgent) class() (Class, UserID)       { return ClassPlacement, c.Owner }
+func (c *RenewGrant) class() (Class, UserID)        { return ClassPlacement, c.User }
 
 func (c *CancelOrder) class() (Class, UserID)   { return ClassCancel, c.User }
 func (c *CancelAll) class() (Class, UserID)     { return ClassCancel, c.User }

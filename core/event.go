@@ -182,8 +182,8 @@ type (
 		TokenWas [32]byte
 	}
 	KeyChanged struct {
-		Key      Key
-		Resealed bool // the key is neither new nor revoked: its sealed secret changed
+		Key     Key
+		Changed bool // the key is neither new nor revoked: its sealed secret or its grant changed
 	}
 	// AgentChanged carries the state and the revision of an agent's mandate after a command
 	// that changed one of them.

@@ -96,8 +96,12 @@ const (
 	// RevisionReplaceSeen adds ReplaceOrder.Seen. Before it the new order has Qty contracts.
 	RevisionReplaceSeen Revision = 10
 
+	// RevisionGrants adds grants of OAuth clients: CreateKey.Grant, which is UnknownKey before it, and
+	// RenewGrant, which finds no grant before it.
+	RevisionGrants Revision = 11
+
 	// RevisionNewest is the newest revision that this program knows.
-	RevisionNewest = RevisionReplaceSeen
+	RevisionNewest = RevisionGrants
 )
 
 // Known returns an error that names the program which knows the revision, unless this one does.

@@ -237,6 +237,14 @@ func submitAgents(t *testing.T, e *Engine, c *clock) {
 	do(t, e, buy(5, 4900))
 	do(t, e, &core.ResumeAgent{Owner: 1, Agent: scout, Audit: by})
 	do(t, e, buy(6, 4900))
+	for _, id := range []string{"dxkhost", "dxkthief"} {
+		do(t, e, &core.CreateKey{User: scout, Key: id, Scopes: core.ScopeTrade, Sealed: []byte("sealed"), Grant: core.Grant{
+			Client: "https://host.example/client", Redirect: "https://host.example/back", Challenge: [32]byte{7}, Expires: c.now() + int64(time.Hour),
+		}, Audit: by})
+		do(t, e, &core.RenewGrant{User: scout, Key: id})
+	}
+	do(t, e, &core.RenewGrant{User: scout, Key: "dxkhost", Generation: 1})
+	do(t, e, &core.RenewGrant{User: scout, Key: "dxkthief"}) // ends it
 	do(t, e, &core.RevokeKey{User: scout, Key: "dxkscout", Audit: by})
 	if _, err := e.Submit(context.Background(), buy(7, 4900)); !errors.Is(err, ErrRevoked) {
 		t.Fatalf("an order of a revoked key: %v", err)

@@ -34,6 +34,7 @@ var corpus = []struct {
 	{"journal-revision-8.tar.gz", core.RevisionForecasts, 637, "c49a248bf8e867e3e037f57df676e3f8174eb9c140b0077c329ce835e3a09ee4"},
 	{"journal-revision-9.tar.gz", core.RevisionDeposits, 642, "9e038be27f7ab21696876c465fda50195d2a1d3829dde1f58a9765110fcd80aa"},
 	{"journal-revision-10.tar.gz", core.RevisionReplaceSeen, 626, "9591085e831058d8374008dd0daf7007db30a18a80cddffc5132f9a7ba1cea32"},
+	{"journal-revision-11.tar.gz", core.RevisionGrants, 645, "0dda3ed1ac5bea429fb193861b263b76346ab3c5c09381c3fd2f999db9a430fd"},
 }
 
 // TestCorpus replays every journal of the corpus, from its start, as dx verify --rules does, and from its

@@ -67,6 +67,9 @@ var kinds = [...]kind{
 
 	56: packed(appendReplaceOrder, readReplaceOrder),
 
+	// From core.RevisionGrants on.
+	57: cborMap[core.RenewGrant](nil),
+
 	// From 64 on: commands of a log of several machines.
 	64: cborMap[core.Attest](nil),
 	65: {}, // core.Marked: set by init, because its encoding holds that of another kind

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -42,6 +43,9 @@ func (w *workload) agentCommand() core.Command {
 		}
 	}
 	key := fmt.Sprint("agent key", w.r.IntN(30))
+	if w.rules >= core.RevisionGrants && !w.unsigned && w.r.IntN(6) == 0 {
+		return w.grantCommand(agent)
+	}
 	switch n := w.r.IntN(40); {
 	case n < 6:
 		return &core.CreateAgent{Owner: owner, Name: fmt.Sprint("a", w.r.IntN(3)), Fund: core.Pips(w.r.IntN(4) * 200_000), Mandate: w.mandate()}
@@ -70,6 +74,41 @@ func (w *workload) agentCommand() core.Command {
 	default:
 		return &core.Deposit{User: agent, DepositID: fmt.Sprint("more ", w.r.IntN(40)), Amount: core.Pips(w.r.IntN(50_000))}
 	}
+}
+
+// grantCommand returns a new grant of an agent, or a renewal of any: mostly with the newest tokens, seldom
+// with those before, with older ones, or with some that were never issued.
+func (w *workload) grantCommand(agent core.UserID) core.Command {
+	var grants []core.Key
+	w.look(func(v *venue.Venue) {
+		for k := range v.Keys() {
+			if k.Grant != nil {
+				grants = append(grants, k)
+			}
+		}
+	})
+	slices.SortFunc(grants, func(a, b core.Key) int { return cmp.Compare(a.Number, b.Number) })
+	if len(grants) == 0 || w.r.IntN(4) == 0 {
+		ns := int64(w.r.IntN(300)-5) * core.NsPerSec
+		if w.r.IntN(20) == 0 {
+			ns = core.GrantMaxNs + int64(w.r.IntN(3)-1)
+		}
+		return &core.CreateKey{
+			User: agent, Key: fmt.Sprint("grant", w.r.IntN(60)), Scopes: core.Scopes(1 + w.r.IntN(4)), Sealed: []byte{1},
+			Grant: core.Grant{Client: fmt.Sprint("client", w.r.IntN(3)), Challenge: [32]byte{byte(w.r.IntN(4))}, Expires: w.now() + ns},
+		}
+	}
+	k := grants[w.r.IntN(len(grants))]
+	c := &core.RenewGrant{User: k.User, Key: k.ID, Generation: k.Grant.Generation}
+	switch n := w.r.IntN(16); {
+	case n < 4 && c.Generation > 0:
+		c.Generation--
+	case n == 4:
+		c.Generation = uint32(w.r.IntN(int(c.Generation) + 2))
+	case n == 5:
+		c.User = agent
+	}
+	return c
 }
 
 // mandate returns a mandate. Some are wide, some let nothing pass, and some are invalid.

@@ -77,7 +77,11 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 	}
 	keys := map[string]model.Key{}
 	for k := range v.Keys() {
-		keys[k.ID] = model.Key{User: k.User, Sealed: string(k.Sealed), Number: k.Number}
+		shown := model.Key{User: k.User, Sealed: string(k.Sealed), Number: k.Number}
+		if k.Grant != nil {
+			shown.Grant = *k.Grant
+		}
+		keys[k.ID] = shown
 	}
 	if want := m.Keys(); !maps.Equal(keys, want) {
 		return fmt.Errorf("keys %v, the model has %v", keys, want)
@@ -104,7 +108,7 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 		return fmt.Errorf("fees, deposits and withdrawals %v, the model has %v", got, want)
 	}
 	if due, want := v.Due(), m.NextExpiry(); due > want {
-		return fmt.Errorf("the next Clock is due at %d, but a mandate expires at %d", due, want)
+		return fmt.Errorf("the next Clock is due at %d, but a mandate or a grant ends at %d", due, want)
 	}
 	if !m.InvariantHolds() {
 		return fmt.Errorf("the money of the model does not add up")

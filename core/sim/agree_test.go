@@ -314,6 +314,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 		core.RevisionDeposits:  "dd32c9fe5030d6c3640ec1aa1a7f0834affcf508782bff8f7eadf385d2540be1",
 
 		core.RevisionReplaceSeen: "71d59df11b14c9af4e6b0465b4122ff0fab7ba9702fc907666c478aa2e5b837b",
+		core.RevisionGrants:      "a4acc90f90025b87502947eccedef54db357296868faddb0adf7b48a3097aaff",
 	} {
 		d := newDirectRun(1)
 		d.work.rules, d.work.unmarked, d.extra = revision, true, nil

@@ -7,13 +7,14 @@ import (
 )
 
 // advance does everything that is due at the command's stamp, in a fixed order: order expiries,
-// dead-man switches, mandates, stale feeds, round transitions by slot, openings by series
+// dead-man switches, mandates, grants, stale feeds, round transitions by slot, openings by series
 // (docs/rules/rounds.md#due).
 func (v *Venue) advance() {
 	ts := v.now.Ts
 	v.expire(ts)
 	v.fireDeadmanSwitches(ts)
 	v.expireMandates(ts)
+	v.endGrants(ts)
 	v.pauseStaleFeeds(ts)
 	for m := core.MarketID(1); m <= Slots; m++ {
 		if mk := &v.markets[m]; !mk.Status.Final() && mk.Status != core.NeverOpened && round.NextTransition(&mk.Round, &v.rules) <= ts {
@@ -32,7 +33,7 @@ func (v *Venue) advance() {
 // stamp means that a tick is due now. Due removes outdated timers, so it needs exclusive access.
 func (v *Venue) Due() int64 {
 	ts := v.now.Ts
-	at := min(v.expiryDue(), v.deadmanDue(), v.mandateDue())
+	at := min(v.expiryDue(), v.deadmanDue(), v.mandateDue(), v.grantDue())
 	for f := range v.feeds {
 		if s := &v.feeds[f]; !s.Stale {
 			at = min(at, s.FreshAt+v.rules.StaleNs+1)

@@ -73,11 +73,21 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	} else if x != nil && c.Scopes.Has(core.ScopeWithdraw) {
 		return core.MissingScope
 	}
+	if r := v.validGrant(c); r != core.OK {
+		return r
+	}
 	k := &core.Key{ID: c.Key, User: c.User, Scopes: c.Scopes, Label: c.Label, Sealed: c.Sealed, Created: v.now.Ts}
+	if c.Grant != (core.Grant{}) {
+		k.Grant = new(c.Grant)
+	}
 	v.keys.last++
 	k.Number = core.KeyNumber(v.keys.last)
 	v.storeKey(k)
 	v.ev.Add(&core.KeyChanged{Key: *k})
+	if k.Grant != nil {
+		v.armGrant(k)
+		v.changeAgent(&v.accounts[c.User], func(x *core.Agent) { x.Client = c.Grant.Client })
+	}
 	return core.OK
 }
 
@@ -135,6 +145,6 @@ func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
 	resealed := *k
 	resealed.Sealed = c.Sealed
 	v.storeKey(&resealed)
-	v.ev.Add(&core.KeyChanged{Key: resealed, Resealed: true})
+	v.ev.Add(&core.KeyChanged{Key: resealed, Changed: true})
 	return core.OK
 }

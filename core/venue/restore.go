@@ -85,6 +85,9 @@ func restore(s *state) (v *Venue, err error) {
 	}
 	for i := range s.Keys {
 		v.storeKey(&s.Keys[i])
+		if s.Keys[i].Grant != nil {
+			v.armGrant(&s.Keys[i])
+		}
 	}
 	for i, m := range s.Markets {
 		v.markets[i+1] = market{Round: m.Round, halted: m.Halted, lastTick: m.LastTick, volume: m.Volume, bookSeq: s.Now.Seq}

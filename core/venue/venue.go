@@ -36,6 +36,7 @@ type Venue struct {
 	expiryTimers  timers // by order id
 	deadmanTimers timers // by user id
 	mandateTimers timers // by user id
+	grantTimers   timers // by key number
 
 	// Deposits and withdrawals are never removed. The trees are copied on write and their values
 	// are never modified, so an Image can share them.
@@ -160,6 +161,8 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.createUser(c)
 	case *core.CreateKey:
 		return v.createKey(c)
+	case *core.RenewGrant:
+		return v.renewGrant(c)
 	case *core.RevokeKey:
 		return v.revokeKey(c)
 	case *core.ResealKey:

@@ -44,13 +44,14 @@ const (
 	opRevokeKey
 	opReplaceOrder
 	opSubmitForecast
+	opRenewGrant
 
 	operations
 )
 
 var operationNames = [operations]string{
 	"place_order", "cancel_order", "cancel_all_orders", "decrease_order", "arm_deadman", "disarm_deadman", "redeem_pairs", "request_withdrawal",
-	"create_agent", "transfer", "set_mandate", "halt_agent", "resume_agent", "close_agent", "create_key", "revoke_key", "replace_order", "submit_forecast",
+	"create_agent", "transfer", "set_mandate", "halt_agent", "resume_agent", "close_agent", "create_key", "revoke_key", "replace_order", "submit_forecast", "renew_grant",
 }
 
 func (o Operation) String() string { return operationNames[o] }
@@ -116,6 +117,14 @@ func activityOf(cmd core.Command, events []core.Event) (agent, owner core.UserID
 			a.Operation = opCreateKey
 			return c.User, 0, a
 		}
+	case *core.RenewGrant:
+		a.Operation = opRenewGrant
+		for _, e := range events { // none if the command repeats another one
+			if e, ok := e.(*core.KeyChanged); ok {
+				a.Key = e.Key.Number
+			}
+		}
+		return c.User, 0, a
 	case *core.RevokeKey:
 		if c.Audit.Who == core.WhoAccount {
 			a.Operation = opRevokeKey

@@ -148,7 +148,7 @@ func (w *View) fold(e core.Event) {
 		}
 	case *core.KeyChanged:
 		w.mutableAccount(e.Key.User).keys.fold(&e.Key)
-		if e.Key.Revoked && !e.Resealed {
+		if e.Key.Revoked {
 			w.addEvent(e.Key.User, KeyRevoked(e.Key.ID))
 		}
 	default:

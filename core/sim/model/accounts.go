@@ -40,8 +40,11 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 			return core.MissingScope
 		}
 	}
+	if r := v.checkGrant(c); r != core.OK {
+		return r
+	}
 	v.lastKey++
-	v.keys[c.Key] = key{user: c.User, sealed: string(c.Sealed), number: v.lastKey}
+	v.keys[c.Key] = key{user: c.User, sealed: string(c.Sealed), number: v.lastKey, grant: v.grantOf(c)}
 	return core.OK
 }
 

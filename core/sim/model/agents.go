@@ -17,6 +17,7 @@ type agent struct {
 	expired        bool // its orders were canceled when the mandate expired
 	rev            uint32
 	mandate        core.Mandate
+	client         string // of its newest grant
 }
 
 // transferID names a transfer for good: the owner and its own id.
@@ -419,7 +420,7 @@ func (v *Venue) Agent(u core.UserID) (Agent, bool) {
 		return Agent{}, false
 	}
 	return Agent{
-		core.Agent{Owner: a.owner, Halted: a.halted, Closed: a.closed, Expired: a.expired, Rev: a.rev, Mandate: a.mandate},
+		core.Agent{Owner: a.owner, Halted: a.halted, Closed: a.closed, Expired: a.expired, Rev: a.rev, Mandate: a.mandate, Client: a.client},
 		v.State(u),
 	}, true
 }
@@ -468,6 +469,11 @@ func (v *Venue) NextExpiry() int64 {
 	for _, o := range v.orders {
 		if a := v.users[o.User].agent; a != nil && a.mandate.Has(core.RuleExpires) {
 			next = min(next, a.mandate.Expires)
+		}
+	}
+	for _, k := range v.keys {
+		if k.grant != nil {
+			next = min(next, k.grant.end())
 		}
 	}
 	return next

@@ -72,6 +72,7 @@ type key struct {
 	user   core.UserID
 	sealed string // the secret
 	number core.KeyNumber
+	grant  *grant // nil: the key signs
 }
 
 // order is a resting order.
@@ -255,6 +256,8 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.createKey(c)
 	case *core.RevokeKey:
 		return v.revokeKey(c)
+	case *core.RenewGrant:
+		return v.renewGrant(c)
 	case *core.ResealKey:
 		return v.resealKey(c)
 	case *core.CreateAgent:

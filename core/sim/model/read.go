@@ -39,13 +39,14 @@ type Key struct {
 	User   core.UserID
 	Sealed string
 	Number core.KeyNumber
+	Grant  core.Grant // zero: the key signs
 }
 
 // Keys returns the keys, by id.
 func (v *Venue) Keys() map[string]Key {
 	all := map[string]Key{}
 	for id, k := range v.keys {
-		all[id] = Key{k.user, k.sealed, k.number}
+		all[id] = Key{k.user, k.sealed, k.number, k.grant.shown()}
 	}
 	return all
 }

@@ -29,6 +29,7 @@ func (v *Venue) advance() {
 		}
 	}
 	v.expireMandates()
+	v.endGrants()
 	for f := range v.feeds {
 		if now-v.feeds[f].fresh > v.rules.StaleNs {
 			v.feeds[f].stale = true
