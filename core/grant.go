@@ -20,7 +20,7 @@ const (
 	GrantCodeNs   = 60 * NsPerSec   // for the exchange of the code
 	GrantAccessNs = 3600 * NsPerSec // the life of an access token
 	GrantRepeatNs = 30 * NsPerSec   // the former pair is accepted for so long after a renewal
-	GrantMaxNs    = 90 * NsPerDay
+	GrantMaxNs    = 91 * NsPerDay   // of a grant; the portal gives 90 days, and clocks may differ
 )
 
 // Ends is when the venue revokes the key of a grant that was created at a time, in ns: an unused code ends

@@ -46,6 +46,9 @@ type Key struct {
 	Label     string   `json:"label"`
 	Scopes    []string `json:"scopes" nullable:"false" enum:"read,trade,withdraw"`
 	CreatedTs U64      `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
+	Kind      string   `json:"kind" enum:"hmac,oauth" doc:"hmac signs requests; oauth is the grant of an OAuth client"`
+	Client    string   `json:"client,omitzero" doc:"client_id of an oauth key"`
+	ExpiresTs U64      `json:"expires_ts,omitzero" pattern:"^[0-9]+$" doc:"When an oauth key ends, ns"`
 }
 
 // KeyList is the response of `GET /keys`.

@@ -193,6 +193,7 @@ type Agent struct {
 	Headroom      Headroom `json:"headroom"`
 	Equity        U64      `json:"equity" pattern:"^[0-9]+$" doc:"Pips"`
 	RealizedToday Signed   `json:"realized_today" pattern:"^-?[0-9]+$" doc:"Pips, signed"`
+	Client        string   `json:"client,omitzero" doc:"client_id of the newest OAuth client that was allowed to act as the agent"`
 }
 
 // AgentList is the response of `GET /agents`, newest first.

@@ -3,6 +3,8 @@ package server
 import (
 	"crypto/sha256"
 	"net"
+	"strings"
+	"time"
 
 	"duplex"
 	"duplex/feeds"
@@ -11,6 +13,7 @@ import (
 	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
 	"duplex/lanes/portal"
+	"duplex/lanes/portal/oauth"
 	"duplex/lanes/portal/web"
 	"duplex/lanes/rest"
 	"duplex/lanes/ws"
@@ -35,12 +38,19 @@ func (v *Venue) openLanes() {
 	restLane := rest.Mount(routes, g, o.Version)
 	v.eventLane = ws.Mount(routes, g)
 	v.agentLane = mcp.Mount(routes, g, o.Version)
+	if o.OAuth {
+		g.OAuth = &gate.OAuth{Path: mcp.Path, API: strings.TrimSuffix(api, "/"), Issuer: strings.TrimSuffix(v.PublicPortalURL(), "/"), Name: "Duplex"}
+	}
 	v.api.setHandler(g.Edge(routes))
 
 	portalOptions := portal.Options{
 		Venue: g.Venue, Gate: g, Log: o.Log, Static: web.Files(), Changelog: duplex.Changelog,
 		OpenAPI: restLane.OpenAPI, AsyncAPI: func() []byte { return ws.AsyncAPI(o.Version, api) }, Tools: v.agentLane.ToolSpecs(),
 		API: api, MCP: api + mcp.Path, SignUp: o.SignUp, SignUpToken: o.SignUpToken, AccountKeys: o.accountKeys(),
+	}
+	if o.OAuth && v.follower == nil { // a follower takes tokens, and gives none
+		clients := oauth.NewClients(func() [][]byte { return g.Vault.Derived("oauth registrations") }, o.Environment == environmentDev, func() time.Time { return g.Venue.Config.Wall().Time() })
+		portalOptions.OAuth = &oauth.Server{Issuer: g.OAuth.Issuer, Resource: g.OAuth.Resource(), Clients: clients}
 	}
 	if len(v.accounts) > 0 {
 		portalOptions.DevKey = func() schemas.DevAccount { return v.accounts[0] }

@@ -127,6 +127,10 @@ type Options struct {
 	// client on this machine reaches it.
 	PublicURL, PublicPortalURL string
 
+	// OAuth lets hosts connect to the agent lane by OAuth, with the portal as the authorization server
+	// (docs/rules/oauth.md). Outside of dev it needs both public URLs, of https, and TLS or TrustedProxies.
+	OAuth bool
+
 	// FundingURL is the base URL of the funding service, which receives and pays the money
 	// (docs/rules/funding.md); "" is none, and the operator does it by hand. FundingSecret signs the
 	// requests to it, see funding.ParseSecret.
@@ -283,6 +287,11 @@ func (o *Options) complete() error {
 	if err := o.checkPorts(); err != nil {
 		return err
 	}
+	if o.OAuth {
+		if err := o.CheckOAuth(); err != nil {
+			return err
+		}
+	}
 	if err := o.SignUp.Check(); err != nil {
 		return &OptionError{"SignUp", err}
 	}
@@ -318,6 +327,23 @@ func (o *Options) checkAddresses() error {
 	}
 	if _, _, err := MirrorOptions(o.Data, o.Mirror); err != nil {
 		return &OptionError{"Mirror", err}
+	}
+	return nil
+}
+
+// CheckOAuth returns the *OptionError with which Open would refuse OAuth: no token may be sent in the clear. A
+// dev venue may do without public URLs if only this machine can reach it.
+func (o *Options) CheckOAuth() error {
+	if o.Environment == environmentDev && o.PublicURL == "" && o.PublicPortalURL == "" && isLoopback(o.API) && isLoopback(o.Portal) {
+		return nil
+	}
+	for _, x := range []struct{ option, url string }{{"PublicURL", o.PublicURL}, {"PublicPortalURL", o.PublicPortalURL}} {
+		if !strings.HasPrefix(x.url, "https://") {
+			return &OptionError{x.option, fmt.Errorf("OAuth needs it, and https")}
+		}
+	}
+	if !o.TLS.enabled() && len(o.TrustedProxies) == 0 {
+		return &OptionError{"OAuth", fmt.Errorf("it needs TLS, or a trusted proxy that ends TLS")}
 	}
 	return nil
 }

@@ -66,8 +66,17 @@ func AgentOf(m *venue.Venue, u core.UserID) schemas.Agent {
 	usage := m.Usage(u)
 	return schemas.Agent{
 		UserID: uint32(u), Name: x.Name, State: m.State(u).String(), Rev: x.Agent.Rev, Usage: UsageOf(&usage), Headroom: HeadroomOf(&x.Agent.Mandate, &usage),
-		Equity: pips(m.Equity(u)), RealizedToday: schemas.Signed(m.Performance(u).RealizedToday),
+		Equity: pips(m.Equity(u)), RealizedToday: schemas.Signed(m.Performance(u).RealizedToday), Client: x.Agent.Client,
 	}
+}
+
+// KeyOf converts a key.
+func KeyOf(k *core.Key) schemas.Key {
+	out := schemas.Key{APIKey: k.ID, Label: k.Label, Scopes: k.Scopes.Names(), CreatedTs: ns(k.Created), Kind: "hmac"}
+	if g := k.Grant; g != nil {
+		out.Kind, out.Client, out.ExpiresTs = "oauth", g.Client, ns(g.Ends(k.Created))
+	}
+	return out
 }
 
 // TransferOf converts a transfer.

@@ -33,6 +33,11 @@ func (f *accessFlags) to(o *server.Options) {
 	}
 }
 
+// oauthFlags let hosts connect by OAuth.
+type oauthFlags struct {
+	OAuth bool `name:"oauth" help:"Let hosts connect to the agent lane by OAuth, with a page of consent on the portal; needs --public-url and --public-portal-url of https, and TLS or --trusted-proxies."`
+}
+
 // host is a name or an address, with or without a port.
 type host string
 

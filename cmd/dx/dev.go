@@ -54,6 +54,7 @@ type devCmd struct {
 	WriteFloor  int64 `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
 	AccountRate int64 `help:"Write tokens a second of all keys of an account together, at least 20; 0: no such bound." default:"0"`
 	InFlight    uint  `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
+	NoOAuth     bool  `name:"no-oauth" help:"Let no host connect to the agent lane by OAuth. Without this one may if only this machine reaches the venue, or by the public URLs as with dx serve."`
 	NoMaker     bool  `help:"Leave the house maker and the noise traders out."`
 	QuietMarket bool  `help:"Leave the noise traders out."`
 	Quiet       bool  `help:"Print no secret and no status."`
@@ -139,6 +140,7 @@ func (d *devCmd) Run(ctx context.Context, k *kong.Context, out io.Writer, log *s
 		return d.runMembers(ctx, out, log)
 	}
 	d.accessFlags.to(&o)
+	o.OAuth = !d.NoOAuth && o.CheckOAuth() == nil
 	if err := d.Flags.To(&o); err != nil {
 		return err
 	}

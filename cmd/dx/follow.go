@@ -33,6 +33,7 @@ type followCmd struct {
 	MasterKeyOld  string        `type:"secret" help:"The master key before, while secrets are sealed anew under the one of --master-key."`
 	OperatorToken string        `type:"token" help:"The shared operator's token; default: a file made in the data directory."`
 	accessFlags
+	oauthFlags
 	tlsFlags
 	mirror.Flags
 	archiveFlags
@@ -49,6 +50,7 @@ Example:
 func (c *followCmd) Run(ctx context.Context, _ io.Writer, log *slog.Logger, logged venueLog) (err error) {
 	o := server.Options{API: c.API, Portal: c.Portal, Admin: c.Admin, Data: c.Data, Environment: "live", OperatorToken: c.OperatorToken, StaleAfter: c.StaleAfter, Log: log}
 	c.accessFlags.to(&o)
+	o.OAuth = c.OAuth
 	o.TLS = c.tlsFlags.options()
 	if err := c.Flags.To(&o); err != nil {
 		return err

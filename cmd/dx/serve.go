@@ -39,6 +39,7 @@ type serveSettings struct {
 	ReplayGuard   bool          `help:"Take each signed write once: the same bytes again within the window are refused."`
 	fourEyesFlags
 	accessFlags
+	oauthFlags
 	tlsFlags
 	mirror.Flags
 	archiveFlags
@@ -72,6 +73,7 @@ func (s *serveSettings) options() (o server.Options, err error) {
 		return o, err
 	}
 	s.accessFlags.to(&o)
+	o.OAuth = s.OAuth
 	o.TLS = s.tlsFlags.options()
 	if err := s.Flags.To(&o); err != nil {
 		return o, err

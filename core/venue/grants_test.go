@@ -47,7 +47,7 @@ func TestGrantIsRefused(t *testing.T) {
 		"it withdraws":         {core.RevisionNewest, func(c *core.CreateKey) { c.Scopes = core.ScopeWithdraw }, core.MissingScope},
 		"it has ended":         {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Expires = origin }, core.BadExpiry},
 		"it has no end":        {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Expires = 0 }, core.BadExpiry},
-		"over 90 days":         {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Expires += core.GrantMaxNs }, core.BadExpiry},
+		"too long":             {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Expires += core.GrantMaxNs }, core.BadExpiry},
 		"it has tokens":        {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Generation = 1 }, core.BadExpiry},
 		"it has issued tokens": {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Issued[1] = 1 }, core.BadExpiry},
 	} {

@@ -44,7 +44,7 @@ func (l *lane) getUser(_ context.Context, _ *gate.Call, in *schemas.UserPath) (o
 			}
 		}
 		for k := range v.KeysOf(u) {
-			out.Keys = append(out.Keys, schemas.Key{APIKey: k.ID, Label: k.Label, Scopes: k.Scopes.Names(), CreatedTs: schemas.U64(k.Created)})
+			out.Keys = append(out.Keys, tools.KeyOf(&k))
 		}
 		for _, d := range w.Withdrawals(u) {
 			if d.Status == core.WithdrawalPending {

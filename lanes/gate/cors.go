@@ -11,9 +11,12 @@ import (
 // CORS adds the CORS headers for a configured origin and answers its preflights. It
 // reports whether it has answered the request. Without a configured origin, OPTIONS is a
 // method like any other (docs/rules/rest.md#browsers).
-func (g *Gate) CORS(w http.ResponseWriter, r *http.Request) bool { return cors(g.Origins, w, r) }
+func (g *Gate) CORS(w http.ResponseWriter, r *http.Request) bool {
+	return cors(g.Origins, g.OAuth != nil && r.URL.Path == g.OAuth.Path, w, r)
+}
 
-func cors(origins []string, w http.ResponseWriter, r *http.Request) bool {
+// cors is CORS for a path that takes a bearer token or not.
+func cors(origins []string, bearer bool, w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || !slices.Contains(origins, origin) {
 		return false
@@ -21,7 +24,11 @@ func cors(origins []string, w http.ResponseWriter, r *http.Request) bool {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Date")
+	exposed, allowed := []string{"X-Request-Id", "Date"}, []string{schemas.HeaderKey, schemas.HeaderTimestamp, schemas.HeaderSignature, "Content-Type", "Mcp-Method", "Mcp-Name", "MCP-Protocol-Version"}
+	if bearer {
+		exposed, allowed = append(exposed, "WWW-Authenticate"), append(allowed, "Authorization")
+	}
+	h.Set("Access-Control-Expose-Headers", strings.Join(exposed, ", "))
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
@@ -29,7 +36,7 @@ func cors(origins []string, w http.ResponseWriter, r *http.Request) bool {
 		h.Set("Connection", "close") // the body is not read, and the response must not wait for it
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE, HEAD")
-	h.Set("Access-Control-Allow-Headers", strings.Join([]string{schemas.HeaderKey, schemas.HeaderTimestamp, schemas.HeaderSignature, "Content-Type", "Mcp-Method", "Mcp-Name", "MCP-Protocol-Version"}, ", "))
+	h.Set("Access-Control-Allow-Headers", strings.Join(allowed, ", "))
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true

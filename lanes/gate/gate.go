@@ -70,6 +70,9 @@ type Gate struct {
 	// authentication.
 	OnUnauthorized func(r *http.Request)
 
+	// OAuth, unless it is nil, lets bearer tokens stand for a signature on the agent lane.
+	OAuth *OAuth
+
 	// Unlimited turns the token buckets off.
 	Unlimited bool
 
@@ -128,6 +131,8 @@ type Call struct {
 	Refusal error
 
 	credentials      Credentials
+	isBearer         bool       // a bearer token stands for the signature
+	bearer           string     // "": it is malformed, or was sent in the clear
 	place            *place     // of its connection; nil: it has none
 	mark             *core.Mark // that its commands carry; nil: none
 	ambiguousFraming bool       // see framingConn.ambiguousEnd

@@ -107,8 +107,11 @@ func (g *Gate) handler(lane string, by listenerRules, next http.Handler) http.Ha
 		conn := connOf(r)
 		c.ambiguousFraming = conn.ambiguousEnd()
 		conn.watchDisconnect(!bounded)
-		if by.signed && g.CORS(rec, r) {
-			return
+		if by.signed {
+			rec.challenge = func() string { return g.challenge(r, c, rec.status, rec.code) }
+			if g.CORS(rec, r) || g.serveResourceMetadata(rec, r, c) {
+				return
+			}
 		}
 		err := g.admit(rec, r, c, by)
 		if err == nil {
@@ -171,7 +174,7 @@ func checkTarget(r *http.Request, c *Call) error {
 func (g *Gate) Run(ctx context.Context, c *Call, op tools.Operation, decode func(in any) error) (out any, err error) {
 	spec := op.Describe()
 	c.Op = spec.Name
-	write, guarded := !spec.ReadOnly(), g.ReplayGuard && !spec.ReadOnly()
+	write, guarded := !spec.ReadOnly(), g.ReplayGuard && !spec.ReadOnly() && !c.isBearer // a bearer's requests have no signature: two are two
 	if write && (spec.Deduplicated || guarded) && g.Venue.Engine.SendsMarks() && c.credentials != (Credentials{}) {
 		c.mark = markOf(c.ReplayKey())
 	}
@@ -187,7 +190,7 @@ func (g *Gate) Run(ctx context.Context, c *Call, op tools.Operation, decode func
 	// Exact repeats of a deduplicated operation get the response of the first: with ReplayGuard
 	// also if a stage before the operation rejected it, else only if the operation was reached.
 	once := func(do func() (any, error)) (any, error) {
-		if !spec.Deduplicated {
+		if !spec.Deduplicated || c.isBearer {
 			return do()
 		}
 		return g.idempotency.run(c.ReplayKey(), g.Venue.Config.Wall(), c.mark != nil, do)

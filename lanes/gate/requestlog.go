@@ -57,6 +57,8 @@ type statusRecorder struct {
 	http.ResponseWriter
 	status int
 	code   string
+
+	challenge func() string // its WWW-Authenticate, "" for none; nil: never
 }
 
 // NoteErrorCode records the code of an error response for the log. Other writers than those of the gate ignore it.
@@ -70,6 +72,11 @@ func (w *statusRecorder) noteErrorCode(code string) { w.code = code }
 
 func (w *statusRecorder) WriteHeader(code int) {
 	w.status = cmp.Or(w.status, code)
+	if w.challenge != nil && code >= 400 {
+		if text := w.challenge(); text != "" {
+			w.Header().Set("WWW-Authenticate", text)
+		}
+	}
 	w.ResponseWriter.WriteHeader(code)
 }
 

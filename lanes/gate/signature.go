@@ -37,6 +37,9 @@ func CredentialsOf(h http.Header) (c Credentials, ok bool) {
 // findCredentials finds the credentials of a request, or returns unauthorized. Nothing but their presence
 // decides, so the answer reveals nothing of a key.
 func (g *Gate) findCredentials(r *http.Request, c *Call) (err error) {
+	if found, err := g.findBearer(r, c); found {
+		return err
+	}
 	cred, ok := CredentialsOf(r.Header)
 	if !ok && g.BrowserCredentials != nil && hasNoCredentials(r.Header) {
 		cred, ok = g.BrowserCredentials(r)
@@ -55,6 +58,9 @@ func (g *Gate) findCredentials(r *http.Request, c *Call) (err error) {
 // many failures of the key that is named it is rate_limited (docs/rules/limits.md#failed-signatures). A
 // valid signature always passes.
 func (g *Gate) Authenticate(r *http.Request, c *Call) error {
+	if c.isBearer {
+		return g.authenticateBearer(r, c)
+	}
 	cred := c.credentials
 	err := g.VerifySignature(cred, r.Method, r.RequestURI, c)
 	if err == nil {
@@ -81,7 +87,7 @@ func (g *Gate) UnauthorizedCause(r *http.Request, c *Call) string {
 
 // unauthorizedCause returns why a request is unauthorized, for the venue's own log.
 func (g *Gate) unauthorizedCause(r *http.Request, c *Call) string {
-	if !c.signed {
+	if !c.signed || c.isBearer {
 		return "token"
 	}
 	cred, ok := CredentialsOf(r.Header)
@@ -104,7 +110,7 @@ func (g *Gate) unauthorizedCause(r *http.Request, c *Call) string {
 
 // unauthorizedCauses describe the causes for the author of a client.
 var unauthorizedCauses = map[string]string{
-	"token":     "the bearer token is missing, or the venue does not know it",
+	"token":     "the bearer token is missing, the venue does not know it, or it has ended",
 	"body":      "the body ended early, or did not arrive within the time for it",
 	"headers":   "a header of " + schemas.HeaderKey + ", " + schemas.HeaderTimestamp + " and " + schemas.HeaderSignature + " is missing or repeated",
 	"key":       "the venue has no such key, or it is revoked",

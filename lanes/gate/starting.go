@@ -13,7 +13,7 @@ import (
 // error in the form of the lane; nil writes the error body.
 func Starting(origins []string, rejects func(*http.Request) schemas.Error, writeError func(w http.ResponseWriter, r *http.Request, e schemas.Error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if cors(origins, w, r) {
+		if cors(origins, false, w, r) {
 			return
 		}
 		h := w.Header()

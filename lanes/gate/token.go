@@ -12,15 +12,20 @@ import (
 // this form (docs/rules/accounts.md#secrets-at-rest). ok is false unless h has exactly one
 // Authorization header and it carries a bearer token.
 func Bearer(h http.Header) (hash [32]byte, ok bool) {
-	all := h["Authorization"]
-	if len(all) != 1 {
-		return hash, false
-	}
-	scheme, token, found := strings.Cut(all[0], " ")
-	if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
+	token, ok := bearerOf(h)
+	if !ok {
 		return hash, false
 	}
 	return sha256.Sum256([]byte(token)), true
+}
+
+func bearerOf(h http.Header) (token string, ok bool) {
+	all := h["Authorization"]
+	if len(all) != 1 {
+		return "", false
+	}
+	scheme, token, found := strings.Cut(all[0], " ")
+	return token, found && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
 // NewToken returns a random bearer token and its SHA-256, which is what the venue stores.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,6 +27,7 @@ type Vault struct {
 
 	mu      sync.RWMutex
 	ciphers []cipher.AEAD // of the current master key, then of older ones
+	roots   [][]byte      // by the same index: what Derived derives from
 	drops   atomic.Uint64 // how often DropOldMasterKeys was called
 
 	held sync.Map // key id → secret that the journal does not have, see Hold
@@ -59,6 +61,7 @@ func (v *Vault) AddMasterKey(masterKey []byte) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.ciphers = append([]cipher.AEAD{seal}, v.ciphers...)
+	v.roots = append([][]byte{derive(masterKey, "derived keys")}, v.roots...)
 	v.secrets.Clear()
 	return nil
 }
@@ -67,7 +70,7 @@ func (v *Vault) AddMasterKey(masterKey []byte) error {
 func (v *Vault) DropOldMasterKeys() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.ciphers = v.ciphers[:1]
+	v.ciphers, v.roots = v.ciphers[:1], v.roots[:1]
 	v.drops.Add(1)
 	v.secrets.Clear()
 }
@@ -78,11 +81,33 @@ func (v *Vault) masterCiphers() []cipher.AEAD {
 	return v.ciphers
 }
 
+// Derived returns a key for a purpose from each master key, the current one first.
+func (v *Vault) Derived(purpose string) (keys [][]byte) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, root := range v.roots {
+		keys = append(keys, derive(root, purpose))
+	}
+	return keys
+}
+
+func derive(key []byte, purpose string) []byte {
+	m := hmac.New(sha256.New, key)
+	m.Write([]byte(purpose))
+	return m.Sum(nil)
+}
+
+// The id of a key is the prefix and hex of random bytes.
+const (
+	keyPrefix  = "dxk"
+	keyIDBytes = 12
+)
+
 // NewKey returns a random key id, a random secret and the secret sealed for that id.
 func (v *Vault) NewKey() (id string, secret, sealed []byte) {
-	var raw [12]byte
+	var raw [keyIDBytes]byte
 	_, _ = rand.Read(raw[:])
-	id = "dxk" + hex.EncodeToString(raw[:])
+	id = keyPrefix + hex.EncodeToString(raw[:])
 	secret = make([]byte, schemas.SecretLen)
 	_, _ = rand.Read(secret)
 	return id, secret, v.Seal(id, secret)

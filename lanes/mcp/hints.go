@@ -18,7 +18,7 @@ import (
 // (docs/rules/agents.md#errors). Only a revoked key is an error of the request itself.
 func (l *Lane) errorResult(c *call, t *tool, in any, err error) *toolResult {
 	e := l.gate.ReportError(c.ID, err)
-	if e.Code == "unauthorized" {
+	if e.Code == "unauthorized" || e.Code == "missing_scope" && c.Bearer() { // a client asks for more by the answer's WWW-Authenticate
 		return &toolResult{fault: faultOf(e)}
 	}
 	r := schemas.ToolErrorOf(e)

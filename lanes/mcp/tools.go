@@ -27,7 +27,7 @@ type tool struct {
 type toolResult struct {
 	structured jsontext.Value
 	isError    bool
-	fault      *protocolFault // instead of a result, if the key was revoked
+	fault      *protocolFault // instead of a result, if the key was revoked, or a bearer token lacks a scope
 }
 
 // register offers an operation as a tool.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/lanes/gate"
+	"duplex/lanes/portal/oauth"
 	"duplex/schemas"
 	"duplex/tools"
 )
@@ -55,6 +57,9 @@ func (l *lane) authenticate(r *http.Request, c *gate.Call) error {
 	if !accountPath(path) {
 		return nil
 	}
+	if path == oauth.ConsentPath && (l.OAuth == nil || !slices.Equal(r.Header.Values("Origin"), []string{l.OAuth.Issuer})) {
+		return tools.NewError("forbidden_origin")
+	}
 	if hash, ok := gate.Bearer(r.Header); ok {
 		if u, ok := l.Venue.Engine.AccountByToken(hash); ok {
 			c.User = u
@@ -73,7 +78,7 @@ func (l *lane) authenticate(r *http.Request, c *gate.Call) error {
 // accountPath reports whether a path belongs to the accounts service.
 func accountPath(path string) bool {
 	switch path {
-	case "/account", "/keys", "/agents", "/balance", "/deposits", "/deposit-address", "/withdrawals":
+	case oauth.ConsentPath, "/account", "/keys", "/agents", "/balance", "/deposits", "/deposit-address", "/withdrawals":
 		return true
 	}
 	return strings.HasPrefix(path, "/keys/") || strings.HasPrefix(path, "/agents/")
@@ -96,20 +101,30 @@ func (l *lane) issueKey(ctx context.Context, owner, u core.UserID, in *schemas.C
 	if !gate.UserScopes.Has(scopes) {
 		return out, tools.NewError("missing_scope")
 	}
+	err = l.withNewKey(ctx, owner, u, func() (err error) {
+		out, err = l.Gate.IssueKey(ctx, u, in.Label, scopes, accountAudit("created"))
+		return err
+	})
+	return out, err
+}
+
+// withNewKey calls create if account u of the owner's family may have one more key. u is 0 if the account is
+// yet to be made.
+func (l *lane) withNewKey(ctx context.Context, owner, u core.UserID, create func() error) error {
 	limits := l.accountLimits.of(owner)
 	select {
 	case limits.creating <- struct{}{}:
 		defer func() { <-limits.creating }()
 	case <-ctx.Done():
-		return out, tools.NewError("shed")
+		return tools.NewError("shed")
 	}
-	if l.AccountKeys > 0 && l.keyCount(u) >= l.AccountKeys {
-		return out, tools.NewError("too_many_keys")
+	if u != 0 && l.AccountKeys > 0 && l.keyCount(u) >= l.AccountKeys {
+		return tools.NewError("too_many_keys")
 	}
 	if err := limits.allowNewKey(l.now()); err != nil {
-		return out, err
+		return err
 	}
-	return l.Gate.IssueKey(ctx, u, in.Label, scopes, accountAudit("created"))
+	return create()
 }
 
 // keyCount returns the number of live keys of an account, those that the operator has created included.
@@ -126,7 +141,7 @@ func (l *lane) keyCount(u core.UserID) (n int) {
 func (l *lane) listKeys(_ context.Context, u core.UserID, _ *schemas.None) (out schemas.KeyList, _ error) {
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		for k := range v.KeysOf(u) {
-			out.Keys = append(out.Keys, schemas.Key{APIKey: k.ID, Label: k.Label, Scopes: k.Scopes.Names(), CreatedTs: schemas.U64(k.Created)})
+			out.Keys = append(out.Keys, tools.KeyOf(&k))
 		}
 	})
 	return out, nil

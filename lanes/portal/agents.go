@@ -61,7 +61,11 @@ func (l *lane) createAgent(ctx context.Context, u core.UserID, in *schemas.Creat
 	if fault != nil {
 		return out, fault
 	}
-	r, err := l.submit(ctx, &core.CreateAgent{Owner: u, Name: in.Name, Fund: core.Pips(in.Fund.Int64()), Mandate: mandate, Audit: accountAudit("created")})
+	return l.newAgent(ctx, u, in.Name, in.Fund, mandate)
+}
+
+func (l *lane) newAgent(ctx context.Context, u core.UserID, name string, fund schemas.U64, mandate core.Mandate) (out schemas.AgentCreated, err error) {
+	r, err := l.submit(ctx, &core.CreateAgent{Owner: u, Name: name, Fund: core.Pips(fund.Int64()), Mandate: mandate, Audit: accountAudit("created")})
 	if err != nil {
 		return out, err
 	}

@@ -50,7 +50,7 @@ func (l *lane) registerPages(m *gate.Routes) {
 		return
 	}
 	err := fs.WalkDir(l.Static, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || isEncoding(name) {
+		if err != nil || d.IsDir() || isEncoding(name) || name == consentPage { // which needs its request
 			return err
 		}
 		body, err := fs.ReadFile(l.Static, name)

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"duplex/lanes/gate"
+	"duplex/lanes/portal/oauth"
 	"duplex/schemas"
 	"duplex/tools"
 )
@@ -37,6 +38,9 @@ type Options struct {
 	SignUp      SignUp
 	SignUpToken string
 
+	// OAuth, unless it is nil, makes the portal the authorization server of the agent lane.
+	OAuth *oauth.Server
+
 	// AccountKeys is the number of live keys beyond which an account creates no more; 0: no cap.
 	AccountKeys int
 
@@ -49,6 +53,7 @@ type lane struct {
 	authFailures  gate.AuthFailures
 	accountLimits accountLimiters
 	signUps       signUpLimits
+	clients       gate.NetworkBuckets // of what a stranger may ask of OAuth
 }
 
 // New returns the portal's handler. It panics if a document cannot be built, which is a
@@ -61,6 +66,7 @@ func New(o Options) http.Handler {
 	l.registerAgents(m)
 	l.registerMoney(m)
 	l.registerSignUp(m)
+	l.registerOAuth(m)
 	return l.withSecurityHeaders(o.Gate.Guard("portal", l.authenticate, m))
 }
 

@@ -36,7 +36,7 @@ func (g *grant) shown() (out core.Grant) {
 }
 
 func (v *Venue) checkGrant(c *core.CreateKey) core.Reject {
-	const most = 90 * 24 * int64(time.Hour)
+	const most = 91 * 24 * int64(time.Hour)
 	switch g := c.Grant; {
 	case g == (core.Grant{}):
 	case v.rules.Revision < core.RevisionGrants:
