@@ -21,7 +21,7 @@ import (
 // constants that are exempt. These are part of an algorithm or a format; users do not notice
 // them.
 var figured = map[string][]string{
-	"core":          {"NsPerDay", "NsPerSec", "NsPerMs", "OK"},
+	"core":          {"GrantMaxNs", "NsPerDay", "NsPerSec", "NsPerMs", "OK"},
 	"core/ledger":   nil,
 	"core/round":    {"minute", "never"},
 	"core/feed":     {"RingTicks", "lastSecond"},
@@ -29,13 +29,15 @@ var figured = map[string][]string{
 	"core/engine":   {"checkpointsKept", "closeMargin", "commitDelayMinCallers", "commitDelayMax", "foreignFor", "histogramBuckets", "memberTick", "proposePauseMax", "proposePauseMin", "slewRate", "wireBufSize"},
 	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
 	"tools":         {"fitExpiry", "maxCachedResponses", "maxCachedRows", "maxFits", "maxToolName"},
-	"lanes/gate":    {"UserScopes", "answerTime", "maxDisorder", "maxPooledResponse", "unwantedBody"},
+	"lanes/gate":    {"UserScopes", "answerTime", "keyIDBytes", "maxDisorder", "maxPooledResponse", "tokenHeadBytes", "unwantedBody"},
 	"lanes/ws":      {"writeChunk", "slowWriteChunk", "maxWindow", "firstWait", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
 	"lanes/mcp":     {"addedRoom", "cursorRoom", "dollar", "maxAdded", "maxUnitNames", "maxRequired", "maxVirtualWait"},
 	"lanes/funding": {"maxAnswerBytes", "maxQueued"},
 	"lanes/portal":  nil,
-	"feeds":         nil,
-	"feeds/adapter": {"heartbeatInterval", "defaultMaxMessageBytes"},
+
+	"lanes/portal/oauth": nil,
+	"feeds":              nil,
+	"feeds/adapter":      {"heartbeatInterval", "defaultMaxMessageBytes"},
 }
 
 // figures returns all figures of the program, by package and name. Times are in ns unless the

@@ -32,7 +32,7 @@ func TestAppendResponses(t *testing.T) {
 			`"twap_window_secs":0,"paused":false,"close_ts":"0","secs_to_close":0,"as_of_seq":"9"}`},
 		{Balance{Cash: 1<<64 - 1, AsOf: AsOf{3}}, `{"cash":"18446744073709551615","reserved":"0","as_of_seq":"3"}`},
 		{Orderbook{MarketID: 1, TickSize: TickSize{Name: "narrow"}, Yes: []Level{{4700, 10}}, Ts: 5}, `{"market_id":1,"generation":0,"tick_size":{"name":"narrow","bands":[]},"yes":[[4700,10]],"no":[],"ts":"5","as_of_seq":"0"}`},
-		{Key{Label: "<b>&"}, `{"api_key":"","label":"<b>&","scopes":[],"created_ts":"0"}`},
+		{Key{Label: "<b>&"}, `{"api_key":"","label":"<b>&","scopes":[],"created_ts":"0","kind":""}`},
 		{Deadman{}, `{"armed":false,"timeout_ms":0,"deadline_ts":"0"}`},
 	} {
 		got, err := Append([]byte("x"), c.v)

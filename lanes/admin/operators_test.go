@@ -174,7 +174,7 @@ func TestAccountOfAUser(t *testing.T) {
 	d.Server.Submit(&core.RequestWithdrawal{User: 1, ClientID: "w", Amount: 900, Destination: "home"})
 	d.Server.Submit(&core.CreateAgent{Owner: 1, Name: "scout"})
 	d.runCases([]want{
-		{"GET", "/admin/users/1", "", 200, `^\{"user_id":1,"name":"alice","kind":"owner","state":"active","created_ts":"\d+","referrer_id":null,"cash":"\d+","reserved":"\d+","positions":\[\{"market_id":1,.*"yes_qty":3,.*\],"open_orders":\[\{.*"order_id":"` + fmt.Sprint(order.Stamp.Seq) + `".*\}\],"keys":\[\{"api_key":"` + key.ID + `","label":"","scopes":\["read","trade"\],"created_ts":"\d+"\}\],"withdrawals_pending":\[\{"withdrawal_id":"\d+","client_withdrawal_id":"w","amount":"900".*\}\],"volume_30d":"3","as_of_seq":"\d+"\}$`},
+		{"GET", "/admin/users/1", "", 200, `^\{"user_id":1,"name":"alice","kind":"owner","state":"active","created_ts":"\d+","referrer_id":null,"cash":"\d+","reserved":"\d+","positions":\[\{"market_id":1,.*"yes_qty":3,.*\],"open_orders":\[\{.*"order_id":"` + fmt.Sprint(order.Stamp.Seq) + `".*\}\],"keys":\[\{"api_key":"` + key.ID + `","label":"","scopes":\["read","trade"\],"created_ts":"\d+","kind":"hmac"\}\],"withdrawals_pending":\[\{"withdrawal_id":"\d+","client_withdrawal_id":"w","amount":"900".*\}\],"volume_30d":"3","as_of_seq":"\d+"\}$`},
 		{"GET", "/admin/users/3", "", 200, `"name":"scout","kind":"agent","state":"active".*"positions":\[\],"open_orders":\[\],"keys":\[\],"withdrawals_pending":\[\],"volume_30d":"0"`},
 		{"GET", "/admin/users/4", "", 404, code("unknown_user")},
 		{"GET", "/admin/users/1/ledger?limit=1", "", 200, `^\{"ledger":\[\{.*"kind":"withdrawal","amount":"-900".*\}\],"cursor":".+","as_of_seq":"\d+"\}$`},
