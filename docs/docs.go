@@ -18,7 +18,7 @@ var Files embed.FS
 // last.
 var Pages = []string{
 	"rules/README.md", "rules/prices.md", "rules/orders.md", "rules/money.md", "rules/rounds.md", "rules/forecasts.md", "rules/accounts.md", "rules/limits.md", "rules/errors.md",
-	"rules/rest.md", "rules/events.md", "rules/agents.md", "rules/agent-accounts.md", "rules/history.md", "rules/funding.md", "rules/prices-sources.md", "rules/operation.md", "glossary.md",
+	"rules/rest.md", "rules/events.md", "rules/agents.md", "rules/oauth.md", "rules/agent-accounts.md", "rules/history.md", "rules/funding.md", "rules/prices-sources.md", "rules/operation.md", "glossary.md",
 }
 
 // Slug returns the anchor that GitHub generates for a heading: it converts letters to lower case

@@ -6,24 +6,57 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strings"
 
 	"duplex/client"
 	"duplex/cmd/dx/bridge"
+	"duplex/cmd/dx/cli"
 	"duplex/internal/address"
+	"duplex/lanes/mcp"
 	"duplex/schemas"
+	"duplex/server"
 )
 
 // doctorCmd is `dx mcp doctor`.
 type doctorCmd struct {
 	venueFlags
-	JSON bool `help:"Print JSON."`
+	OAuth string `name:"oauth" help:"Connect to the agent lane at this address as a hosted agent does, with a page to open in a browser, and end the grant after that. Needs no key." placeholder:"URL"`
+	JSON  bool   `help:"Print JSON."`
 }
 
 var errChecksFailed = errors.New("a check failed; see above")
 
 func (d *doctorCmd) Run(ctx context.Context, out io.Writer) error {
+	if d.OAuth != "" {
+		return d.checkOAuth(ctx, out)
+	}
 	return printFindings(out, d.JSON, d.check(ctx))
+}
+
+// checkOAuth prints each step as it ends, because a person has to act in between.
+func (d *doctorCmd) checkOAuth(ctx context.Context, out io.Writer) (err error) {
+	if err := server.CheckPublicURL(strings.TrimSuffix(d.OAuth, mcp.Path)); err != nil {
+		return cli.BadFlag("oauth", err)
+	}
+	var found []bridge.Finding
+	lane := strings.TrimSuffix(strings.TrimSuffix(d.OAuth, mcp.Path), "/") + mcp.Path
+	bridge.OAuthDoctor(ctx, lane, func(page string) {
+		_, _ = fmt.Fprintf(os.Stderr, "Open this page within 5 minutes, and allow or deny:\n  %s\n", page) // the wait ends by itself
+	}, func(f bridge.Finding) {
+		found = append(found, f)
+		if !d.JSON {
+			err = errors.Join(err, writeFindings(out, false, f.OK, []bridge.Finding{f}))
+		}
+	})
+	if d.JSON {
+		return printFindings(out, true, found)
+	}
+	if err == nil && !found[len(found)-1].OK {
+		err = errChecksFailed
+	}
+	return err
 }
 
 // check checks each node of the venue by itself: the bridge would go on with another one.

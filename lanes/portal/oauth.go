@@ -22,7 +22,7 @@ import (
 	"duplex/tools"
 )
 
-// Limits of what a stranger may ask: registrations and documents of clients (docs/rules/limits.md#oauth).
+// Limits of what a stranger may ask: registrations and documents of clients (docs/rules/limits.md#figures).
 const (
 	clientsPerSecond = 5
 	clientBurst      = 100

@@ -31,7 +31,7 @@ type Client struct {
 	Document  string // the host of its document, which vouches for it; "" of a registered client
 }
 
-// Limits of clients (docs/rules/limits.md#oauth).
+// Limits of clients (docs/rules/limits.md#figures).
 const (
 	maxRedirects     = 10
 	maxNameRunes     = 64
