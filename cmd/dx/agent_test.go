@@ -46,6 +46,8 @@ func TestAgent(t *testing.T) {
 		{"agent show 7", 0, "bot (account 7) is active.\n\nequity                     $50.00\n"},
 		{"agent show bot", 0, "\nMandate of bot, revision 1: it\n  - loses at most $10.00 a day\n"},
 		{"agent show bot --json", 0, `"mandate":{"expires_ts":"`},
+		{"agent show bot --json", 0, `,"kind":"hmac"}]`},
+		{"agent show bot", 0, "  hmac  dx     read,trade  -           -\n"},
 		{"agent fund bot 25", 0, "Moved $25.00 to bot.\n"},
 		{"agent fund bot 1 --id one --json", 0, `{"client_transfer_id":"one","from":1,"to":7,"amount":"10000",`},
 		{"agent fund bot 1 --id one --json", 0, `{"client_transfer_id":"one","from":1,"to":7,"amount":"10000",`},

@@ -130,11 +130,16 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	var keys schemas.KeyList
+	if _, err := p.do(ctx, "GET", agentPath(a.UserID, "keys"), nil, &keys); err != nil {
+		return err
+	}
 	if s.JSON {
 		return cli.PrintResult(out, struct {
 			schemas.Agent
 			Mandate schemas.Mandate `json:"mandate"`
-		}{*a, m.Mandate}, nil)
+			Keys    []schemas.Key   `json:"keys"`
+		}{*a, m.Mandate, keys.Keys}, nil)
 	}
 	fmt.Fprintf(out, "%s (account %d) is %s.\n\n", a.Name, a.UserID, a.State)
 	t := cli.NewTable("", "")
@@ -159,8 +164,26 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	return printMandate(out, a.Name, m, s.Zone)
+	if err := printMandate(out, a.Name, m, s.Zone); err != nil || len(keys.Keys) == 0 {
+		return err
+	}
+	fmt.Fprintln(out)
+	k := cli.NewTable("KEY", "KIND", "LABEL", "SCOPES", s.Column("ENDS"), "CLIENT")
+	for _, x := range keys.Keys {
+		end, client := "-", "-"
+		if x.Kind == "oauth" {
+			end, client = s.Format(x.ExpiresTs, time.DateTime), x.Client
+			if len(client) > clientWidth { // a registered client_id holds all that was registered
+				client = client[:clientWidth] + "…"
+			}
+		}
+		k.Row(x.APIKey, x.Kind, cmp.Or(schemas.ForTerminal(x.Label), "-"), strings.Join(x.Scopes, ","), end, schemas.ForTerminal(client))
+	}
+	return k.Print(out, "")
 }
+
+// clientWidth is how much of a client_id a table shows.
+const clientWidth = 40
 
 func printMandate(out io.Writer, name string, m *schemas.AgentMandate, zone cli.Zone) error {
 	_, err := fmt.Fprintf(out, "Mandate of %s, revision %d: it\n  - %s\n", name, m.Rev, strings.Join(describe(&m.Mandate, zone), "\n  - "))
