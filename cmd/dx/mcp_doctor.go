@@ -42,7 +42,7 @@ func (d *doctorCmd) checkOAuth(ctx context.Context, out io.Writer) (err error) {
 	}
 	var found []bridge.Finding
 	lane := strings.TrimSuffix(strings.TrimSuffix(d.OAuth, mcp.Path), "/") + mcp.Path
-	bridge.OAuthDoctor(ctx, lane, func(page string) {
+	bridge.OAuthDoctor(ctx, nil, lane, func(page string) {
 		_, _ = fmt.Fprintf(os.Stderr, "Open this page within 5 minutes, and allow or deny:\n  %s\n", page) // the wait ends by itself
 	}, func(f bridge.Finding) {
 		found = append(found, f)

@@ -26,10 +26,11 @@ const consentTimeout = 5 * time.Minute
 
 // OAuthDoctor connects to the agent lane at resource as a hosted agent does, from the challenge to the list of
 // tools, refreshes its token once and ends its grant (docs/rules/oauth.md). ask shows a person the address of the
-// page of consent. It stops at the first step that fails, and calls done after each.
-func OAuthDoctor(ctx context.Context, resource string, ask func(page string), done func(Finding)) {
+// page of consent. It stops at the first step that fails, and calls done after each. A transport that is nil is
+// that of net/http.
+func OAuthDoctor(ctx context.Context, transport http.RoundTripper, resource string, ask func(page string), done func(Finding)) {
 	d := &oauthChecker{resource: resource, ask: ask, http: &http.Client{
-		Timeout: timeouts.Of(checkTimeout), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: transport, Timeout: timeouts.Of(checkTimeout), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	d.ctx = context.WithValue(ctx, oauth2.HTTPClient, d.http)
 	for _, step := range []struct {

@@ -19,38 +19,6 @@ import (
 func TestOAuthDoctor(t *testing.T) {
 	v := servertest.New(t, func(o *server.Options) { o.OAuth = true })
 	without := servertest.New(t)
-	decide := func(page string, allow bool) {
-		_, query, _ := strings.Cut(page, "?")
-		body, err := json.Marshal(map[string]any{"request": query, "allow": allow, "agent": map[string]any{"name": "doctor"}})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		r, err := http.NewRequest(http.MethodPost, v.PortalURL()+"/oauth/consent", bytes.NewReader(body))
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		r.Header = http.Header{"Authorization": {"Bearer " + v.Account("alice").AccountToken}, "Origin": {v.PortalURL()}, "Content-Type": {"application/json"}}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer resp.Body.Close()
-		var out struct{ Redirect string }
-		text, err := io.ReadAll(resp.Body)
-		if err != nil || json.Unmarshal(text, &out) != nil || out.Redirect == "" {
-			t.Errorf("consent: %d %s %v", resp.StatusCode, text, err)
-			return
-		}
-		back, err := http.Get(out.Redirect) // as the browser does
-		if err != nil || back.StatusCode != http.StatusOK {
-			t.Errorf("the redirect: %v", err)
-			return
-		}
-		_ = back.Body.Close()
-	}
 	lane := v.APIURL() + "/v1/mcp"
 	for name, x := range map[string]struct {
 		lane  string
@@ -68,7 +36,7 @@ func TestOAuthDoctor(t *testing.T) {
 	} {
 		var steps []string
 		var last bridge.Finding
-		bridge.OAuthDoctor(t.Context(), x.lane, func(page string) { go decide(page, x.allow) }, func(f bridge.Finding) {
+		bridge.OAuthDoctor(t.Context(), nil, x.lane, func(page string) { go decide(t, nil, page, v.Account("alice").AccountToken, "doctor", x.allow) }, func(f bridge.Finding) {
 			last = f
 			steps = append(steps, fmt.Sprintf("%s: %s", f.Check, f.Detail))
 		})
@@ -76,4 +44,38 @@ func TestOAuthDoctor(t *testing.T) {
 			t.Errorf("%s: %s", name, strings.Join(steps, "\n"))
 		}
 	}
+}
+
+// decide answers the page of consent as an owner, with a new agent, and follows the redirect as the browser does.
+func decide(t *testing.T, transport http.RoundTripper, page, accountToken, agent string, allow bool) {
+	issuer, query, _ := strings.Cut(page, "/oauth/authorize?")
+	body, err := json.Marshal(map[string]any{"request": query, "allow": allow, "agent": map[string]any{"name": agent}})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	r, err := http.NewRequest(http.MethodPost, issuer+"/oauth/consent", bytes.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + accountToken}, "Origin": {issuer}, "Content-Type": {"application/json"}}
+	resp, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer resp.Body.Close()
+	var out struct{ Redirect string }
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || json.Unmarshal(text, &out) != nil || out.Redirect == "" {
+		t.Errorf("consent: %d %s %v", resp.StatusCode, text, err)
+		return
+	}
+	back, err := http.Get(out.Redirect)
+	if err != nil || back.StatusCode != http.StatusOK {
+		t.Errorf("the redirect: %v", err)
+		return
+	}
+	_ = back.Body.Close()
 }

@@ -199,10 +199,10 @@ func (p *proxyTest) client(a schemas.DevAccount) *client.Client {
 }
 
 // TestProxies runs every check of dx doctor through each proxy of docs/operations/proxies, with
-// its recipe, and looks at the portal through it.
+// its recipe, connects by OAuth and looks at the portal through it.
 func TestProxies(t *testing.T) {
 	v := servertest.Open(t, server.Options{
-		Data: t.TempDir(), PublicURL: "https://" + proxyHost, PublicPortalURL: "https://trade.example",
+		Data: t.TempDir(), PublicURL: "https://" + proxyHost, PublicPortalURL: "https://" + proxyPortal, OAuth: true,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Accounts: []server.Account{{Name: "alice"}},
 	})
 	alice := v.Account("alice")
@@ -219,6 +219,14 @@ func TestProxies(t *testing.T) {
 					t.Errorf("the check %s fails: %s", f.Check, f.Detail)
 				}
 			}
+			through := p.httpClient("127.0.0.1").Transport
+			bridge.OAuthDoctor(t.Context(), through, "https://"+proxyHost+"/v1/mcp", func(page string) {
+				go decide(t, through, page, alice.AccountToken, "through-"+name, true)
+			}, func(f bridge.Finding) {
+				if !f.OK {
+					t.Errorf("the step %s of OAuth fails: %s", f.Check, f.Detail)
+				}
+			})
 			checkPortalThrough(p, fmt.Sprintf("127.0.%d.1", address), fmt.Sprintf("127.0.%d.2", address))
 		})
 	}
