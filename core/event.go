@@ -181,10 +181,8 @@ type (
 		User     User
 		TokenWas [32]byte
 	}
-	KeyChanged struct {
-		Key     Key
-		Changed bool // the key is neither new nor revoked: its sealed secret or its grant changed
-	}
+	// KeyChanged carries a key that is new, revoked, sealed anew, or whose grant was renewed.
+	KeyChanged struct{ Key Key }
 	// AgentChanged carries the state and the revision of an agent's mandate after a command
 	// that changed one of them.
 	AgentChanged struct {

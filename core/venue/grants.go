@@ -45,7 +45,7 @@ func (v *Venue) renewGrant(c *core.RenewGrant) core.Reject {
 	if grant.Generation == 1 {
 		v.armGrant(&renewed)
 	}
-	v.ev.Add(&core.KeyChanged{Key: renewed, Changed: true})
+	v.ev.Add(&core.KeyChanged{Key: renewed})
 	return core.OK
 }
 

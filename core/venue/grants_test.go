@@ -25,6 +25,9 @@ func grantVenue(t *testing.T, r core.Revision) (v *Venue, do func(at int64, cmd 
 	return v, do
 }
 
+// grantStamp is the stamp of the first command one second after the start.
+const grantStamp = origin + core.NsPerSec + 6
+
 // grantKey returns the command that grants "k" of the agent for a number of seconds after the start.
 func grantKey(secs int64, change func(*core.CreateKey)) *core.CreateKey {
 	c := &core.CreateKey{User: 3, Key: "k", Scopes: core.ScopeRead | core.ScopeTrade, Grant: core.Grant{Client: "https://host.example/c", Expires: origin + secs*core.NsPerSec}}
@@ -50,6 +53,9 @@ func TestGrantIsRefused(t *testing.T) {
 		"too long":             {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Expires += core.GrantMaxNs }, core.BadExpiry},
 		"it has tokens":        {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Generation = 1 }, core.BadExpiry},
 		"it has issued tokens": {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Issued[1] = 1 }, core.BadExpiry},
+		"it ends now":          {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Expires = grantStamp }, core.BadExpiry},
+		"it ends at once":      {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Expires = grantStamp + 1 }, core.OK},
+		"as long as it may":    {core.RevisionNewest, func(c *core.CreateKey) { c.Grant.Expires = grantStamp + core.GrantMaxNs }, core.OK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, do := grantVenue(t, x.revision)
@@ -117,6 +123,59 @@ func TestRenewGrant(t *testing.T) {
 				t.Errorf("generation %d, want %d", left, x.left)
 			}
 		})
+	}
+}
+
+// TestRenewedGrant tests what a renewal shows and keeps: two times of issue, and an event with the key.
+func TestRenewedGrant(t *testing.T) {
+	v, _ := grantVenue(t, core.RevisionNewest)
+	seq := uint64(100)
+	do := func(ts int64, cmd core.Command) []core.Event {
+		seq++
+		var ev core.Events
+		if r := v.Apply(core.Stamp{Seq: seq, Ts: origin + ts}, cmd, &ev); r != core.OK {
+			t.Fatal(r)
+		}
+		return ev.List
+	}
+	do(1000, grantKey(10_000, nil))
+	for generation, ts := range []int64{2000, 3000, 4000} {
+		events := do(ts, &core.RenewGrant{User: 3, Key: "k", Generation: uint32(generation)})
+		want := core.Grant{Client: "https://host.example/c", Expires: origin + 10_000*core.NsPerSec, Generation: uint32(generation) + 1, Issued: [2]int64{origin + ts, 0}}
+		if generation > 0 {
+			want.Issued[1] = origin + ts - 1000
+		}
+		if len(events) != 1 || *events[0].(*core.KeyChanged).Key.Grant != want {
+			t.Errorf("generation %d: %+v, want %+v", generation, events[0].(*core.KeyChanged).Key.Grant, want)
+		}
+	}
+	if events := do(5000, &core.RenewGrant{User: 3, Key: "k", Generation: 2}); len(events) != 0 {
+		t.Errorf("a repeat emits %v", events)
+	}
+	end := int64(10_000 * core.NsPerSec)
+	for _, x := range []struct {
+		ts   int64
+		want core.Reject
+	}{{end - 1, core.OK}, {end, core.UnknownKey}} {
+		seq++
+		if r := v.Apply(core.Stamp{Seq: seq, Ts: origin + x.ts}, &core.RenewGrant{User: 3, Key: "k", Generation: 3}, &core.Events{}); r != x.want {
+			t.Errorf("at %d ns from the end: %v, want %v", x.ts-end, r, x.want)
+		}
+	}
+}
+
+// TestGrantTimers tests that the timers of grants that ended early do not stay.
+func TestGrantTimers(t *testing.T) {
+	v, do := grantVenue(t, core.RevisionNewest)
+	do(0, grantKey(10_000, func(c *core.CreateKey) { c.Key = "first" })) // it is due before them, and so keeps them in the queue
+	for i := range 3000 {
+		if r := do(1, grantKey(10_000, nil)); r != core.OK {
+			t.Fatal(r)
+		}
+		do(1, &core.RevokeKey{User: 3, Key: "k"})
+		if v.grantDue(); len(v.grantTimers.heap) > 1100 {
+			t.Fatalf("%d timers after %d grants", len(v.grantTimers.heap), i)
+		}
 	}
 }
 

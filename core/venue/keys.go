@@ -145,6 +145,6 @@ func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
 	resealed := *k
 	resealed.Sealed = c.Sealed
 	v.storeKey(&resealed)
-	v.ev.Add(&core.KeyChanged{Key: resealed, Changed: true})
+	v.ev.Add(&core.KeyChanged{Key: resealed})
 	return core.OK
 }
