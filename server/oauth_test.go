@@ -266,6 +266,44 @@ func TestConsent(t *testing.T) {
 	}
 }
 
+// TestHosts tests that clients which ask for what the venue does not give still connect: one registers an
+// application's own scheme beside https, one asks for a secret, and the document of one prefers a private key.
+func TestHosts(t *testing.T) {
+	h := newOAuthHost(t)
+	register := func(body string) string {
+		t.Helper()
+		var out map[string]any
+		h.json(http.StatusCreated, &out, "POST", h.v.PortalURL()+"/oauth/register", body, "Content-Type", "application/json")
+		if out["token_endpoint_auth_method"] != "none" || out["client_secret"] != nil {
+			t.Errorf("%s: %v", body, out)
+		}
+		return out["client_id"].(string)
+	}
+	var document string
+	documents := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"client_id":%q,"client_name":"Chat","redirect_uris":["https://chat.example/connector/oauth"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],`+
+			`"token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":["private_key_jwt","none"],"jwks_uri":"https://chat.example/jwks.json"}`, document) // a client that left does not read it
+	}))
+	defer documents.Close()
+	document = documents.URL + "/oauth/client.json"
+	for name, x := range map[string]struct{ id, redirect string }{
+		"own scheme": {register(`{"client_name":"Editor","redirect_uris":["cursor://anysphere.cursor-mcp/oauth/callback","https://www.editor.example/agents/mcp/oauth/callback","http://localhost:8787/callback"],` +
+			`"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none","application_type":"native"}`), "cursor://anysphere.cursor-mcp/oauth/callback"},
+		"a secret": {register(`{"client_name":"Assistant","redirect_uris":["https://assistant.example/api/mcp/auth_callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],` +
+			`"token_endpoint_auth_method":"client_secret_post","scope":"read trade"}`), "https://assistant.example/api/mcp/auth_callback"},
+		"a private key": {document, "https://chat.example/connector/oauth"},
+	} {
+		h.id = x.id
+		query := h.query(map[string]string{"redirect_uri": x.redirect})
+		status, answer, back := h.consent(query, map[string]any{"agent": map[string]any{"name": strings.ReplaceAll(name, " ", "-")}})
+		form := h.exchange(back.Get("code"))
+		form.Set("redirect_uri", x.redirect)
+		if _, tokens := h.token(form); status != 200 || !h.works(tokens.Access) {
+			t.Errorf("%s: %d %s, %+v", name, status, answer, tokens)
+		}
+	}
+}
+
 // TestConsentBounds tests what an owner cannot allow. None of it changes anything.
 func TestConsentBounds(t *testing.T) {
 	h := newOAuthHost(t)

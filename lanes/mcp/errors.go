@@ -85,6 +85,9 @@ func faultOf(e schemas.Error) *protocolFault {
 const unauthorizedHint = "The request is not signed as the venue expects. Check the clock, which may differ from server_time by at most 5 s; the key, which may be unknown here or revoked; and the signature, which covers the timestamp, the method, the target and the body as they are sent. " +
 	"An MCP host does not sign: dx mcp signs for it, and dx mcp doctor finds out what is wrong."
 
+// bearerHint is that of a request with a bearer token (docs/rules/oauth.md#the-lane).
+const bearerHint = "The access token is unknown here or has ended, or came without TLS. Refresh it, or connect again: WWW-Authenticate names where."
+
 // explainUnauthorized adds the hint and the venue's clock to an unauthorized request, and the cause if the venue tells
 // it (docs/rules/agents.md#protocol-errors).
 func (l *Lane) explainUnauthorized(f *protocolFault, r *http.Request, c *gate.Call) {
@@ -92,6 +95,10 @@ func (l *Lane) explainUnauthorized(f *protocolFault, r *http.Request, c *gate.Ca
 		return
 	}
 	f.data.Hint, f.data.ServerTime = unauthorizedHint, schemas.U64(l.gate.Venue.Config.Wall())
+	if c.Bearer() {
+		f.data.Hint = bearerHint
+		return
+	}
 	if cause := l.gate.UnauthorizedCause(r, c); cause != "" {
 		f.data.Hint = "On this dev venue the cause is shown: " + cause + ". " + unauthorizedHint
 	}
