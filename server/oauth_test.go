@@ -1,16 +1,21 @@
 package server_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +24,7 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/internal/logbuffer"
 	"duplex/schemas"
 	"duplex/server"
 	"duplex/server/servertest"
@@ -658,12 +664,14 @@ func TestChallenge(t *testing.T) {
 	}
 }
 
-// TestTokensSurviveRotation tests that a new master key ends no grant, and a restart neither.
+// TestTokensSurviveRotation tests that a new master key ends no grant, and a restart neither. Nothing on disk or
+// in the log has a token, a code or an account token.
 func TestTokensSurviveRotation(t *testing.T) {
-	data := t.TempDir()
+	data, logs := t.TempDir(), &logbuffer.Buffer{}
 	live := func(o *server.Options) {
 		o.OAuth, o.PublicURL, o.PublicPortalURL = true, "https://api.venue.example", "https://venue.example"
 		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		o.Log = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	v := servertest.OpenLive(t, data, live)
 	h := &oauthHost{t: t, v: v}
@@ -685,5 +693,23 @@ func TestTokensSurviveRotation(t *testing.T) {
 	h.v = servertest.OpenLive(t, data, live)
 	if _, again := h.token(h.refresh(tokens.Refresh)); again.Access != next.Access || !h.works(next.Access) {
 		t.Errorf("after a restart: %+v, was %+v", again, next)
+	}
+	h.v.Close()
+	kept := map[string][]byte{"the log": []byte(logs.String())}
+	err := filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			kept[path], err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil || len(kept) < 5 {
+		t.Fatalf("%d files, %v", len(kept), err)
+	}
+	for _, secret := range []string{q.Get("code"), tokens.Access, tokens.Refresh, next.Access, next.Refresh, h.account} {
+		for name, b := range kept {
+			if _, tail, _ := strings.Cut(secret, "_"); bytes.Contains(b, []byte(tail)) {
+				t.Errorf("%s has %s…", name, secret[:8])
+			}
+		}
 	}
 }
