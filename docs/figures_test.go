@@ -35,7 +35,7 @@ var figured = map[string][]string{
 	"lanes/funding": {"maxAnswerBytes", "maxQueued"},
 	"lanes/portal":  nil,
 
-	"lanes/portal/oauth": nil,
+	"lanes/portal/oauth": {"grantable"},
 	"feeds":              nil,
 	"feeds/adapter":      {"heartbeatInterval", "defaultMaxMessageBytes"},
 }

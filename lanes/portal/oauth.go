@@ -221,16 +221,14 @@ func (l *lane) consent(ctx context.Context, u core.UserID, in *schemas.Consent) 
 	}
 	id := core.UserID(agent.UserID)
 	if id != 0 {
-		if err := l.readAgent(u, schemas.AgentPath{AgentID: agent.UserID}, func(v *venue.Venue, _ *view.View, _ core.User) {
-			if v.State(id) != core.AgentActive {
-				err = core.InvalidTransition
-			}
-		}); err != nil {
+		var state core.AgentState
+		err := l.readAgent(u, schemas.AgentPath{AgentID: agent.UserID}, func(v *venue.Venue, _ *view.View, _ core.User) { state = v.State(id) })
+		if err != nil {
 			return out, err
 		}
-	}
-	if err != nil {
-		return out, err
+		if state != core.AgentActive {
+			return out, core.InvalidTransition
+		}
 	}
 	var code string
 	err = l.withNewKey(ctx, u, id, func() (err error) {

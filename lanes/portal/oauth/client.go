@@ -191,8 +191,10 @@ func (c *Clients) registered(id string) (Client, bool) {
 		return Client{}, false
 	}
 	var r registration
-	err = json.Unmarshal(held, &r)
-	return Client{ID: id, Name: cmp.Or(r.Name, RedirectHost(r.Redirects[0])), Redirects: r.Redirects}, err == nil
+	if json.Unmarshal(held, &r) != nil || len(r.Redirects) == 0 {
+		return Client{}, false
+	}
+	return Client{ID: id, Name: cmp.Or(r.Name, RedirectHost(r.Redirects[0])), Redirects: r.Redirects}, true
 }
 
 // checkDocumentURL returns an error unless a client_id is the address of a document: https with a path, which

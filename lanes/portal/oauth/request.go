@@ -28,6 +28,9 @@ type Request struct {
 	Scopes    core.Scopes
 }
 
+// grantable are the scopes that a grant can have.
+const grantable = core.ScopeRead | core.ScopeTrade
+
 // Parse reads the query of an authorization. A fault of the client or of its redirect is to be shown, any
 // other goes to the redirect.
 func (s *Server) Parse(ctx context.Context, query string) (r Request, fault *Fault) {
@@ -79,12 +82,12 @@ func (s *Server) parseRest(q url.Values, r *Request) *Fault {
 	}
 	copy(r.Challenge[:], challenge)
 	for _, name := range strings.Fields(q.Get("scope")) {
-		if scope, ok := core.ScopeOf(name); ok && core.ScopeRead|core.ScopeTrade == core.ScopeRead|core.ScopeTrade|scope {
+		if scope, ok := core.ScopeOf(name); ok && grantable.Has(scope) {
 			r.Scopes |= scope
 		}
 	}
 	if r.Scopes == 0 {
-		r.Scopes = core.ScopeRead | core.ScopeTrade
+		r.Scopes = grantable
 	}
 	return nil
 }
