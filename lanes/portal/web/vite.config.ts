@@ -37,6 +37,8 @@ export default defineConfig({
     license: { fileName: 'licenses.md' },
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The screen and the page of consent (docs/rules/oauth.md#consent), with what both use in one chunk.
+    rolldownOptions: { input: ['index.html', 'consent.html'], output: { codeSplitting: { groups: [{ name: 'index-shared', minShareCount: 2 }] } } },
   },
   worker: { format: 'es' },
 })

@@ -994,3 +994,34 @@ test('an action goes on with the token of the operator who decided, and the answ
     end()
   }
 })
+
+test('the name of an agent is proposed from that of its client', async () => {
+  const { proposeName } = await load('consent/request.ts')
+  const { agentFault } = await load('agents/mandate.ts')
+  const long = 'An application with quite a long name'
+  for (const [client, taken, want] of [
+    ['Claude', [], 'claude'],
+    ['Claude', ['claude'], 'claude-2'],
+    ['Claude', ['claude', 'claude-2'], 'claude-3'],
+    ['Éditeur  de Zoë!', [], 'editeur-de-zoe'],
+    ['--<b>--', [], 'b'],
+    ['日本', [], 'agent'],
+    ['日本', ['agent'], 'agent-2'],
+    ['127.0.0.1:80', [], '127-0-0-1-80'],
+    [long, [], 'an-application-with-quite-a-long'],
+    [long, ['an-application-with-quite-a-long'], 'an-application-with-quite-a-lo-2'],
+  ]) {
+    const name = proposeName(client, new Set(taken))
+    assert.equal(name, want)
+    assert.equal(agentFault(name, 0, {}, 0), undefined, name)
+  }
+})
+
+test('what an agent can have at risk is bounded by its money and its mandate', async () => {
+  const { atRisk } = await load('consent/request.ts')
+  assert.equal(atRisk(1_000_000, {}), 1_000_000)
+  assert.equal(atRisk(1_000_000, { max_open_cost: '100000', max_daily_loss: '200000' }), 100_000)
+  assert.equal(atRisk(1_000_000, { max_open_cost: '300000', max_daily_loss: '200000' }), 200_000)
+  assert.equal(atRisk(50_000, { max_open_cost: '100000' }), 50_000)
+  assert.equal(atRisk(50_000, { max_open_cost: '0' }), 0)
+})

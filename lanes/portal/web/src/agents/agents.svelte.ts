@@ -1,7 +1,7 @@
 import type { VenueClock } from '../venue/clock.ts'
 import type { Owner } from '../venue/owner.ts'
 import { VenueError } from '../venue/rest.ts'
-import { after, type Activity, type Agent, type AgentMandate, type Mandate, type NewKey, type U64 } from '../venue/wire.ts'
+import { after, type Activity, type Agent, type AgentMandate, type Key, type Mandate, type NewKey, type U64 } from '../venue/wire.ts'
 import { session } from '../account/owner.svelte.ts'
 import { IdempotencyKeys } from '../venue/idempotency.ts'
 
@@ -16,8 +16,8 @@ export interface IssuedKey extends NewKey {
   user_id: number
 }
 
-// Agents is the state of the agents page: the agents of one owner, and the activity of the one
-// that is selected. It reads both every two seconds while the page is visible.
+// Agents is the state of the agents page: the agents of one owner, and the activity and the keys of the
+// one that is selected. It reads them every two seconds while the page is visible.
 export class Agents {
   readonly clock: VenueClock
   signedIn = $state(false)
@@ -25,7 +25,8 @@ export class Agents {
   known = $state(false) // the list has been read
   mandates = $state.raw<ReadonlyMap<number, AgentMandate>>(new Map())
   selected = $state(0) // user_id, 0 for none
-  activity = $state.raw<Activity[]>()
+  activity = $state.raw<Activity[]>() // of the selected agent, as its keys are
+  keys = $state.raw<Key[]>([])
   issued = $state.raw<IssuedKey>()
   unreachable = $state(false)
   now = $state(0)
@@ -79,6 +80,7 @@ export class Agents {
   select(id: number): void {
     this.selected = id
     this.activity = undefined
+    this.keys = []
     this.#activitySeq = '0'
     void this.read()
   }
@@ -90,7 +92,7 @@ export class Agents {
     if (!owner) return
     try {
       await this.#readList(owner)
-      await this.#readActivity(owner)
+      await this.#readSelected(owner)
       if (owner !== this.#owner) return
       this.unreachable = false
     } catch (e) {
@@ -117,13 +119,14 @@ export class Agents {
     if (newer.length > 0) this.mandates = new Map([...this.mandates, ...newer])
   }
 
-  async #readActivity(owner: Owner): Promise<void> {
+  async #readSelected(owner: Owner): Promise<void> {
     const id = this.selected
     if (id === 0) return
-    const { activity, as_of_seq } = await owner.activity(id)
+    const [{ keys }, { activity, as_of_seq }] = await Promise.all([owner.agentKeys(id), owner.activity(id)])
     if (owner !== this.#owner || id !== this.selected || after(this.#activitySeq, as_of_seq)) return
     this.#activitySeq = as_of_seq
     this.activity = activity
+    this.keys = keys
   }
 
   // create makes an agent and selects it, and returns its user_id; undefined if its owner has signed out
@@ -159,6 +162,11 @@ export class Agents {
   // id, which moves nothing if the first one arrived.
   async move(id: number, back: boolean, amount: U64): Promise<void> {
     await transferIds.send(`${id} ${back} ${amount}`, (transfer) => this.#signed().move(id, back, transfer, amount))
+    await this.read()
+  }
+
+  async revoke(id: number, key: string): Promise<void> {
+    await this.#signed().revokeAgentKey(id, key)
     await this.read()
   }
 

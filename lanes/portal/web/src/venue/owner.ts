@@ -1,6 +1,6 @@
 import { type FundingClient, SHOWN } from './funding.ts'
 import { lost, TIMEOUT_MS, VenueError } from './rest.ts'
-import type { Activity, Agent, AgentMandate, Balance, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
+import type { Activity, Agent, AgentMandate, Balance, ConsentAnswer, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
 
 // Owner calls the portal's routes about agents, keys and money with the account token of their owner.
 // No API key reaches these routes.
@@ -9,6 +9,11 @@ export class Owner implements FundingClient {
 
   constructor(token: string) {
     this.#token = token
+  }
+
+  // ending is the end of the token, by which its owner tells it from another.
+  get ending(): string {
+    return this.#token.slice(-4)
   }
 
   agents(): Promise<{ agents: Agent[]; as_of_seq: U64 }> {
@@ -39,6 +44,14 @@ export class Owner implements FundingClient {
     return this.#call('POST', `/agents/${id}/keys`, { label, scopes: ['read', 'trade'] })
   }
 
+  agentKeys(id: number): Promise<{ keys: Key[] }> {
+    return this.#call('GET', `/agents/${id}/keys`)
+  }
+
+  revokeAgentKey(id: number, key: string): Promise<unknown> {
+    return this.#call('DELETE', `/agents/${id}/keys/${key}`)
+  }
+
   setMandate(id: number, if_rev: number, mandate: Mandate): Promise<{ rev: number }> {
     return this.#call('PUT', `/agents/${id}/mandate`, { if_rev, mandate })
   }
@@ -50,6 +63,11 @@ export class Owner implements FundingClient {
 
   close(id: number): Promise<unknown> {
     return this.#call('POST', `/agents/${id}/close`)
+  }
+
+  // consent answers an OAuth client, and returns where the browser goes.
+  consent(answer: ConsentAnswer): Promise<{ redirect: string }> {
+    return this.#call('POST', '/oauth/consent', answer)
   }
 
   keys(): Promise<{ keys: Key[] }> {

@@ -370,6 +370,7 @@ export interface Agent {
   headroom: Headroom
   equity: U64
   realized_today: string // signed
+  client?: string // client_id of the newest OAuth client that was allowed to act as the agent
 }
 
 // Activity is one command of an agent, or of its owner about it. code is empty if the venue
@@ -396,6 +397,19 @@ export interface Key {
   label: string
   scopes: string[]
   created_ts: U64
+  kind: 'hmac' | 'oauth'
+  client?: string // client_id of an oauth key
+  expires_ts?: U64 // of an oauth key
+}
+
+// ConsentAnswer is what an owner answers to an OAuth client.
+export interface ConsentAnswer {
+  request: string
+  allow: boolean
+  agent?: { user_id: number; name?: undefined } | { name: string; mandate: Mandate }
+  fund?: U64
+  client_transfer_id?: string
+  expires_in_secs?: number
 }
 
 export interface Deposit {
