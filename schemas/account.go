@@ -62,6 +62,13 @@ type Revoked struct {
 	Revoked bool   `json:"revoked"`
 }
 
+// AccountIdentity is the response of `GET /account`: whose account token it is.
+type AccountIdentity struct {
+	UserID    uint32 `json:"user_id"`
+	Name      string `json:"name"`
+	CreatedTs U64    `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
+}
+
 // AccountClosed is the response of `DELETE /account`, which revokes all keys of the account.
 type AccountClosed struct {
 	Revoked bool `json:"revoked"`

@@ -22,6 +22,7 @@ func (l *lane) registerAccounts(m *gate.Routes) {
 	register(l, m, "create_key", "POST /keys", http.StatusCreated, l.createKey)
 	register(l, m, "list_keys", "GET /keys", http.StatusOK, l.listKeys)
 	register(l, m, "revoke_key", "DELETE /keys/{api_key}", http.StatusOK, l.revokeKey)
+	register(l, m, "get_account", "GET /account", http.StatusOK, l.account)
 	register(l, m, "close_account", "DELETE /account", http.StatusOK, l.closeAccount)
 }
 
@@ -154,6 +155,15 @@ func (l *lane) revokeKey(ctx context.Context, u core.UserID, in *schemas.RevokeK
 	k := l.Venue.Engine.Key(in.APIKey)
 	return schemas.Revoked{APIKey: in.APIKey, Revoked: true},
 		l.revoke(ctx, k != nil && k.User == u, &core.RevokeKey{User: u, Key: in.APIKey, Audit: accountAudit("revoked")})
+}
+
+// account returns the account whose token it is, so that a page can show who is signed in.
+func (l *lane) account(_ context.Context, u core.UserID, _ *schemas.None) (out schemas.AccountIdentity, _ error) {
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		user, _ := v.User(u)
+		out = schemas.AccountIdentity{UserID: uint32(u), Name: user.Name, CreatedTs: schemas.U64(user.Created)}
+	})
+	return out, nil
 }
 
 // closeAccount revokes every key of the account and of its agents, and halts the agents.

@@ -295,3 +295,14 @@ func TestNoSecretIsLogged(t *testing.T) {
 		}
 	}
 }
+
+// TestAccountOfAToken tests that a token's owner can read whose it is.
+func TestAccountOfAToken(t *testing.T) {
+	v := newTestPortal(t, nil)
+	var got schemas.AccountIdentity
+	v.ask(dave, "GET", "/account", "", 200, &got)
+	if got.UserID != 4 || got.Name != "dave" || got.CreatedTs == 0 {
+		t.Errorf("%+v", got)
+	}
+	v.wants("dxa_nobody", "GET", "/account", "", 401, "unauthorized")
+}

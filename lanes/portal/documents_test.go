@@ -124,7 +124,7 @@ func TestMisses(t *testing.T) {
 		v.wants(carol, "GET", target, "", 404, "not_found")
 	}
 	v.wants(carol, "PUT", "/keys", "", 405, "method_not_allowed")
-	v.wants(carol, "GET", "/account", "", 405, "method_not_allowed")
+	v.wants(carol, "POST", "/account", "", 405, "method_not_allowed")
 	v.wants(carol, "GET", "/keys/x/y", "", 404, "not_found")
 	v.wants(carol, "GET", "/keys/", "", 404, "not_found")
 	status, h, _ := v.send("OPTIONS", "/llms.txt", "", http.Header{"Origin": {"http://elsewhere.example"}, "Access-Control-Request-Method": {"GET"}})

@@ -73,7 +73,7 @@ await run({
     await test('redirect').filter({ hasText: `The answer goes to ${new URL(at('/')).host}, an application on this computer.` }).waitFor()
     assert.equal(await test('allow').count() + (await test('deny').count()), 0, 'nobody decides without a token')
     await signIn()
-    await test('signed-in').filter({ hasText: trader.account_token.slice(-4) }).waitFor()
+    await test('signed-in').filter({ hasText: `Signed in as trader, with the token …${trader.account_token.slice(-4)}` }).waitFor()
     assert.equal(await page.locator('[name=agent_name]').inputValue(), 'my-assistant')
     assert.equal(await page.locator('[name=fund]').inputValue(), '100')
     assert.equal(await page.locator('[name=expires]').inputValue(), String(30 * 24 * 3600))

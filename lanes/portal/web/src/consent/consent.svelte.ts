@@ -38,6 +38,7 @@ export class Consent {
   readonly clock: VenueClock
   agents = $state.raw<Agent[]>([]) // newest first, closed ones included
   cash = $state<number>() // free, in pips; undefined until it has been read
+  account = $state('') // whose token it is
   mandates = $state.raw<ReadonlyMap<number, Mandate>>(new Map())
   chosen = $state(0) // user_id of the agent, 0 for a new one
   name = $state('')
@@ -103,10 +104,11 @@ export class Consent {
   async read(): Promise<void> {
     const owner = this.#owner
     if (!owner) return
-    const [{ agents }, { cash }] = await Promise.all([owner.agents(), owner.balance()])
+    const [{ agents }, { cash }, { name, user_id }] = await Promise.all([owner.agents(), owner.balance(), owner.call<{ name: string; user_id: number }>('GET', '/account')])
     if (owner !== this.#owner) return
     this.agents = agents.toSorted((a, b) => b.user_id - a.user_id)
     this.cash = Number(cash)
+    this.account = name || `account ${user_id}`
     this.now = this.clock.now()
     if (owner !== this.#proposedTo) {
       this.#proposedTo = owner
@@ -151,7 +153,7 @@ export class Consent {
     this.trouble = ''
     const sent: ConsentAnswer = allow ? this.#allowed(this.mandate!) : { request: this.request.request, allow: false }
     try {
-      const { redirect } = await owner.consent(sent)
+      const { redirect } = await owner.call<{ redirect: string }>('POST', '/oauth/consent', sent)
       this.ended = allow ? 'allowed' : 'denied'
       location.assign(redirect) // the page stays if an application opens it
     } catch (e) {

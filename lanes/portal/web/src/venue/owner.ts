@@ -1,6 +1,6 @@
 import { type FundingClient, SHOWN } from './funding.ts'
 import { lost, TIMEOUT_MS, VenueError } from './rest.ts'
-import type { Activity, Agent, AgentMandate, Balance, ConsentAnswer, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
+import type { Activity, Agent, AgentMandate, Balance, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
 
 // Owner calls the portal's routes about agents, keys and money with the account token of their owner.
 // No API key reaches these routes.
@@ -17,94 +17,89 @@ export class Owner implements FundingClient {
   }
 
   agents(): Promise<{ agents: Agent[]; as_of_seq: U64 }> {
-    return this.#call('GET', '/agents?limit=1000') // an owner has at most 1,000 agents
+    return this.call('GET', '/agents?limit=1000') // an owner has at most 1,000 agents
   }
 
   create(name: string, fund: U64, mandate: Mandate): Promise<{ user_id: number }> {
-    return this.#call('POST', '/agents', { name, fund, mandate })
+    return this.call('POST', '/agents', { name, fund, mandate })
   }
 
   mandate(id: number): Promise<AgentMandate> {
-    return this.#call('GET', `/agents/${id}/mandate`)
+    return this.call('GET', `/agents/${id}/mandate`)
   }
 
   activity(id: number): Promise<{ activity: Activity[]; as_of_seq: U64 }> {
-    return this.#call('GET', `/agents/${id}/activity?limit=100`)
+    return this.call('GET', `/agents/${id}/activity?limit=100`)
   }
 
   halt(id: number): Promise<unknown> {
-    return this.#call('POST', `/agents/${id}/halt`)
+    return this.call('POST', `/agents/${id}/halt`)
   }
 
   resume(id: number): Promise<unknown> {
-    return this.#call('POST', `/agents/${id}/resume`)
+    return this.call('POST', `/agents/${id}/resume`)
   }
 
   newKey(id: number, label: string): Promise<NewKey> {
-    return this.#call('POST', `/agents/${id}/keys`, { label, scopes: ['read', 'trade'] })
+    return this.call('POST', `/agents/${id}/keys`, { label, scopes: ['read', 'trade'] })
   }
 
   agentKeys(id: number): Promise<{ keys: Key[] }> {
-    return this.#call('GET', `/agents/${id}/keys`)
+    return this.call('GET', `/agents/${id}/keys`)
   }
 
   revokeAgentKey(id: number, key: string): Promise<unknown> {
-    return this.#call('DELETE', `/agents/${id}/keys/${key}`)
+    return this.call('DELETE', `/agents/${id}/keys/${key}`)
   }
 
   setMandate(id: number, if_rev: number, mandate: Mandate): Promise<{ rev: number }> {
-    return this.#call('PUT', `/agents/${id}/mandate`, { if_rev, mandate })
+    return this.call('PUT', `/agents/${id}/mandate`, { if_rev, mandate })
   }
 
   // move sends money to an agent, or takes it back. A repeat with the same id moves nothing.
   move(id: number, back: boolean, client_transfer_id: string, amount: U64): Promise<unknown> {
-    return this.#call('POST', `/agents/${id}/${back ? 'return' : 'fund'}`, { client_transfer_id, amount })
+    return this.call('POST', `/agents/${id}/${back ? 'return' : 'fund'}`, { client_transfer_id, amount })
   }
 
   close(id: number): Promise<unknown> {
-    return this.#call('POST', `/agents/${id}/close`)
-  }
-
-  // consent answers an OAuth client, and returns where the browser goes.
-  consent(answer: ConsentAnswer): Promise<{ redirect: string }> {
-    return this.#call('POST', '/oauth/consent', answer)
+    return this.call('POST', `/agents/${id}/close`)
   }
 
   keys(): Promise<{ keys: Key[] }> {
-    return this.#call('GET', '/keys')
+    return this.call('GET', '/keys')
   }
 
   makeKey(label: string, scopes: string[]): Promise<NewKey> {
-    return this.#call('POST', '/keys', { label, scopes })
+    return this.call('POST', '/keys', { label, scopes })
   }
 
   revokeKey(key: string): Promise<unknown> {
-    return this.#call('DELETE', `/keys/${key}`)
+    return this.call('DELETE', `/keys/${key}`)
   }
 
   balance(): Promise<Balance> {
-    return this.#call('GET', '/balance')
+    return this.call('GET', '/balance')
   }
 
   deposits(): Promise<{ deposits: Deposit[] }> {
-    return this.#call('GET', `/deposits${SHOWN}`)
+    return this.call('GET', `/deposits${SHOWN}`)
   }
 
   address(): Promise<{ address: string; asset: string }> {
-    return this.#call('GET', '/deposit-address')
+    return this.call('GET', '/deposit-address')
   }
 
   withdrawals(): Promise<{ withdrawals: Withdrawal[] }> {
-    return this.#call('GET', `/withdrawals${SHOWN}`)
+    return this.call('GET', `/withdrawals${SHOWN}`)
   }
 
   // withdraw requests a withdrawal. A repeat with the same id moves nothing.
   withdraw(wanted: NewWithdrawal): Promise<unknown> {
-    return this.#call('POST', '/withdrawals', wanted)
+    return this.call('POST', '/withdrawals', wanted)
   }
 
-  // #call throws VenueError for an error response, and TypeError if no answer arrives.
-  async #call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  // call throws VenueError for an error response, and TypeError if no answer arrives.
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.#token}` }
     if (body !== undefined) headers['Content-Type'] = 'application/json'
     const signal = AbortSignal.timeout(TIMEOUT_MS)
