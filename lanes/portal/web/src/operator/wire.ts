@@ -116,7 +116,7 @@ export interface Account {
   reserved: U64
   positions: { market_id: number; round_number: U64; yes_qty: number; no_qty: number; cost: U64 }[]
   open_orders: { order_id: U64; market_id: number; side: string; outcome: string; tick: number; remaining_qty: number; created_ts: U64 }[]
-  keys: { api_key: string; label: string; scopes: string[]; created_ts: U64 }[]
+  keys: { api_key: string; label: string; scopes: string[]; created_ts: U64; kind: 'hmac' | 'oauth'; client?: string; expires_ts?: U64 }[]
   withdrawals_pending: Withdrawal[]
   volume_30d: U64
 }
