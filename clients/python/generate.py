@@ -125,7 +125,8 @@ class Operation:
         out = ["self"] + [f"{p['name']}: {typed(p['schema'])}" for p in self.path]
         if self.body:
             out.append(f"body: {self.body}")
-        named = [f"{p['name']}: {typed(p['schema'])} | None = None" for p in self.query if p["name"] not in skip]
+        either = lambda schema: "str | " if schema.get("type") == "array" else ""  # one value, or several
+        named = [f"{p['name']}: {either(p['schema'])}{typed(p['schema'])} | None = None" for p in self.query if p["name"] not in skip]
         return ", ".join(out + (["*", *named] if named else []))
 
     def request(self):

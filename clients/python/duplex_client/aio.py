@@ -1,6 +1,7 @@
 """Requests and streams with asyncio."""
 
 import asyncio
+import contextlib
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -8,8 +9,18 @@ from typing import Any
 
 from . import core, events, messages, records
 from .api import AsyncApi
-from .client import IDLE, KEPT
+from .client import IDLE, KEPT, readable
 from .core import Address, Exchange, NotExecuted, Response, Sleep, Steps
+
+
+@contextlib.asynccontextmanager
+async def within(seconds: float, what: str) -> AsyncIterator[None]:
+    """Raises a TimeoutError that says what did not come in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as e:
+        raise TimeoutError(str(e) or f"no {what} in time") from None
 
 
 class AsyncConnection:
@@ -23,7 +34,7 @@ class AsyncConnection:
         """Connects within timeout seconds, with tunnel through a proxy also to a plain port. Raises NotExecuted."""
         writer = None
         try:
-            async with asyncio.timeout(timeout):
+            async with within(timeout, "connection"):
                 if not address.proxy:
                     context = ssl.create_default_context() if address.secure else None
                     reader, writer = await asyncio.open_connection(address.host, address.port, ssl=context, server_hostname=address.host if context else None)
@@ -43,18 +54,30 @@ class AsyncConnection:
                 writer.close()
             raise NotExecuted(f"no connection to {address.netloc}: {e}") from e
 
-    def idle(self) -> bool:
-        """Reports whether the connection can be used again: the venue has not closed it."""
-        return time.monotonic() - self.used < IDLE and not self.reader.at_eof() and not self.writer.is_closing()
+    async def idle(self) -> bool:
+        """Reports whether the connection can be used again: the venue has neither closed it nor sent anything.
+
+        What has arrived is with the kernel while something blocks the event loop, else in the reader.
+        """
+        if time.monotonic() - self.used >= IDLE or self.writer.is_closing() or readable(self.writer.get_extra_info("socket")):
+            return False
+        try:
+            async with asyncio.timeout(0):
+                await self.reader.read(1)
+                return False  # bytes, or the end
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
 
     async def send(self, data: bytes, timeout: float) -> None:
-        async with asyncio.timeout(timeout):
+        async with within(timeout, "way for the request"):
             self.writer.write(data)
             await self.writer.drain()
 
     async def read(self, timeout: float) -> bytes:
         """Returns the next bytes, b"" at the end. Raises TimeoutError if none arrive in time."""
-        async with asyncio.timeout(timeout):
+        async with within(timeout, "response"):
             return await self.reader.read(1 << 16)
 
     def close(self) -> None:
@@ -120,7 +143,7 @@ class AsyncClient(AsyncApi):
             return await asyncio.sleep(step.seconds)
         assert isinstance(step, Exchange)
         until = time.monotonic() + step.timeout
-        connection = self._take() or await AsyncConnection.open(self.core.address, step.timeout, False)
+        connection = await self._take() or await AsyncConnection.open(self.core.address, until - time.monotonic(), False)
         try:
             await connection.send(core.request_bytes(self.core.address, step), until - time.monotonic())
             response = Response()
@@ -136,11 +159,15 @@ class AsyncClient(AsyncApi):
             connection.close()
         return response.status, response.headers, response.body
 
-    def _take(self) -> AsyncConnection | None:
+    async def _take(self) -> AsyncConnection | None:
         while self._kept:
             c = self._kept.pop()  # the one that was used last
-            if c.idle():
-                return c
+            try:
+                if await c.idle():
+                    return c
+            except BaseException:  # canceled
+                c.close()
+                raise
             c.close()
         return None
 
@@ -157,7 +184,8 @@ class AsyncStream(events.Follower[AsyncClient]):
         self.close()
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Closes the connection. Every book is unknown then."""
+        self.state.known.clear()
         if self._connection:
             self._connection.close()
         self._connection = None

@@ -195,11 +195,11 @@ class Api:
             if not cursor:
                 return
 
-    def list_ledger(self, *, kind: list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
+    def list_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
         """Each change of your money, newest first, with its cause and the balance after. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/portfolio/ledger", {"kind": kind, "market_id": market_id, "round_number": round_number, "order_id": order_id, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
-    def all_ledger(self, *, kind: list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.LedgerRow]:
+    def all_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.LedgerRow]:
         """Iterates over all pages of list_ledger."""
         cursor = ""
         while True:
@@ -209,11 +209,11 @@ class Api:
             if not cursor:
                 return
 
-    def list_markets(self, *, status: list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.MarketList:
+    def list_markets(self, *, status: str | list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.MarketList:
         """Market slots by market_id, closed ones too. What trades now: list_series. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/markets", {"status": status, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
-    def all_markets(self, *, status: list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Market]:
+    def all_markets(self, *, status: str | list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Market]:
         """Iterates over all pages of list_markets."""
         cursor = ""
         while True:
@@ -223,11 +223,11 @@ class Api:
             if not cursor:
                 return
 
-    def list_orders(self, *, status: list[Literal["resting", "partially_filled", "executed", "canceled", "expired", "rejected"]] | None = None, order_id: str | None = None, client_order_id: str | None = None, market_id: int | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.OrderList:
+    def list_orders(self, *, status: str | list[Literal["resting", "partially_filled", "executed", "canceled", "expired", "rejected"]] | None = None, order_id: str | None = None, client_order_id: str | None = None, market_id: int | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.OrderList:
         """Your orders, newest first, rejected ones too. By client_order_id after a lost answer. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/portfolio/orders", {"status": status, "order_id": order_id, "client_order_id": client_order_id and client_order_id_of(client_order_id), "market_id": market_id, "side": side, "group_id": group_id, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
-    def all_orders(self, *, status: list[Literal["resting", "partially_filled", "executed", "canceled", "expired", "rejected"]] | None = None, order_id: str | None = None, client_order_id: str | None = None, market_id: int | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Order]:
+    def all_orders(self, *, status: str | list[Literal["resting", "partially_filled", "executed", "canceled", "expired", "rejected"]] | None = None, order_id: str | None = None, client_order_id: str | None = None, market_id: int | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Order]:
         """Iterates over all pages of list_orders."""
         cursor = ""
         while True:
@@ -539,11 +539,11 @@ class AsyncApi:
             if not cursor:
                 return
 
-    async def list_ledger(self, *, kind: list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
+    async def list_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
         """Each change of your money, newest first, with its cause and the balance after. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/portfolio/ledger", {"kind": kind, "market_id": market_id, "round_number": round_number, "order_id": order_id, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
-    async def all_ledger(self, *, kind: list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.LedgerRow]:
+    async def all_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.LedgerRow]:
         """Iterates over all pages of list_ledger."""
         cursor = ""
         while True:
@@ -554,11 +554,11 @@ class AsyncApi:
             if not cursor:
                 return
 
-    async def list_markets(self, *, status: list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.MarketList:
+    async def list_markets(self, *, status: str | list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.MarketList:
         """Market slots by market_id, closed ones too. What trades now: list_series. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/markets", {"status": status, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
-    async def all_markets(self, *, status: list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Market]:
+    async def all_markets(self, *, status: str | list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Market]:
         """Iterates over all pages of list_markets."""
         cursor = ""
         while True:
@@ -569,11 +569,11 @@ class AsyncApi:
             if not cursor:
                 return
 
-    async def list_orders(self, *, status: list[Literal["resting", "partially_filled", "executed", "canceled", "expired", "rejected"]] | None = None, order_id: str | None = None, client_order_id: str | None = None, market_id: int | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.OrderList:
+    async def list_orders(self, *, status: str | list[Literal["resting", "partially_filled", "executed", "canceled", "expired", "rejected"]] | None = None, order_id: str | None = None, client_order_id: str | None = None, market_id: int | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.OrderList:
         """Your orders, newest first, rejected ones too. By client_order_id after a lost answer. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/portfolio/orders", {"status": status, "order_id": order_id, "client_order_id": client_order_id and client_order_id_of(client_order_id), "market_id": market_id, "side": side, "group_id": group_id, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
-    async def all_orders(self, *, status: list[Literal["resting", "partially_filled", "executed", "canceled", "expired", "rejected"]] | None = None, order_id: str | None = None, client_order_id: str | None = None, market_id: int | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Order]:
+    async def all_orders(self, *, status: str | list[Literal["resting", "partially_filled", "executed", "canceled", "expired", "rejected"]] | None = None, order_id: str | None = None, client_order_id: str | None = None, market_id: int | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Order]:
         """Iterates over all pages of list_orders."""
         cursor = ""
         while True:

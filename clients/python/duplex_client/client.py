@@ -1,6 +1,6 @@
 """Requests and streams with blocking sockets."""
 
-import select
+import selectors
 import socket
 import ssl
 import threading
@@ -16,21 +16,28 @@ IDLE = 90.0  # seconds after which a kept connection is closed; the venue closes
 KEPT = 64  # idle connections
 
 
+def readable(s: Any) -> bool:
+    """Reports whether a socket has something to read: bytes, or its end."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(s, selectors.EVENT_READ)
+        return bool(selector.select(0))
+
+
 class Connection:
     """A connection to a venue, perhaps through a proxy and TLS."""
 
-    def __init__(self, address: Address, timeout: float, tunnel: bool):
-        """Connects within timeout seconds, with tunnel through a proxy also to a plain port. Raises NotExecuted."""
-        self.until = time.monotonic() + timeout
+    def __init__(self, address: Address, until: float, tunnel: bool):
+        """Connects until a time of the monotonic clock, with tunnel through a proxy also to a plain port. Raises NotExecuted."""
+        self.until = until
         raw = None
         try:
             if address.proxy:
                 host, _, port = address.proxy.rpartition(":")
-                raw = socket.create_connection((host, int(port)), timeout)
+                raw = self._connect(host, int(port))
                 if address.secure or tunnel:
                     self._open_tunnel(raw, address)
             else:
-                raw = socket.create_connection((address.host, address.port), timeout)
+                raw = self._connect(address.host, address.port)
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if address.secure:
                 raw.settimeout(self._left())
@@ -40,6 +47,21 @@ class Connection:
                 raw.close()
             raise NotExecuted(f"no connection to {address.netloc}: {e}") from e
         self.socket, self.used = raw, time.monotonic()
+
+    def _connect(self, host: str, port: int) -> socket.socket:
+        """Tries the addresses of a host, each for its part of the time that is left."""
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        error = OSError("no address")
+        for i, (family, kind, protocol, _, at) in enumerate(found):
+            raw = socket.socket(family, kind, protocol)
+            try:
+                raw.settimeout(self._left() / (len(found) - i))
+                raw.connect(at)
+                return raw
+            except OSError as e:
+                raw.close()
+                error = e
+        raise error
 
     def _left(self) -> float:
         left = self.until - time.monotonic()
@@ -61,7 +83,7 @@ class Connection:
 
     def idle(self) -> bool:
         """Reports whether the connection can be used again: the venue has neither closed it nor sent anything."""
-        return time.monotonic() - self.used < IDLE and not select.select([self.socket], [], [], 0)[0]
+        return time.monotonic() - self.used < IDLE and not readable(self.socket)
 
     def send(self, data: bytes) -> None:
         self.socket.settimeout(self._left())
@@ -158,8 +180,9 @@ class Client(Api):
         return self._exchange(step)
 
     def _exchange(self, step: Exchange) -> tuple[int, dict[str, str], bytes]:
-        connection = self._take() or Connection(self.core.address, step.timeout, False)
-        connection.until = time.monotonic() + step.timeout
+        until = time.monotonic() + step.timeout  # also for the connection and TLS
+        connection = self._take() or Connection(self.core.address, until, False)
+        connection.until = until
         try:
             connection.send(core.request_bytes(self.core.address, step))
             response = Response()
@@ -209,7 +232,8 @@ class Stream(events.Follower[Client]):
         self.close()
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Closes the connection. Every book is unknown then."""
+        self.state.known.clear()
         if self._connection:
             self._connection.close()
         self._connection = None
@@ -240,7 +264,7 @@ class Stream(events.Follower[Client]):
     def _do(self, step: Any) -> Any:
         match step:
             case events.Connect():
-                self._connection = Connection(self.client.core.address, step.timeout, True)
+                self._connection = Connection(self.client.core.address, time.monotonic() + step.timeout, True)
             case events.Close():
                 self.close()
             case events.Write():

@@ -35,6 +35,7 @@ READ = re.compile(r"GET /|POST /v1/portfolio/orders/preview$")
 
 ATTEMPT = 5.0  # seconds that one attempt waits
 BUDGET = 30.0  # seconds that a call may take
+LONGEST = 86400  # seconds that DX_TIMEOUT may be
 SAME_BYTES_FOR = 4.0  # seconds; a signature is valid for 5
 FIRST_WAIT, LAST_WAIT = 0.05, 2.0  # seconds between two attempts; a wait is twice the one before
 SMALLEST_OFFSET = 2.0  # seconds by which a Date must differ to explain a 401; it is cut to the second
@@ -47,6 +48,13 @@ class VenueError(Exception):
         super().__init__(f"{code} ({status})" + (f": {hint}" if hint else "") if code else f"no response of the venue: HTTP status {status}")
         self.status, self.code, self.origin, self.details, self.field, self.hint = status, code, origin, details or {}, field, hint
         self.lost: Exception | None = None  # an attempt before that may have been executed
+        self.order: Any = None  # the other order that has the client_order_id, if an attempt before was lost
+
+    @property
+    def retry_after(self) -> float:
+        """The wait in seconds that the venue names, or 0."""
+        ms = str(self.details.get("retry_after_ms", ""))
+        return int(ms) / 1000 if re.fullmatch("[0-9]{1,12}", ms) else 0.0
 
 
 class UnknownOutcome(Exception):
@@ -98,9 +106,14 @@ def client_order_id(text: str | int) -> str:
     text = str(text)
     if not text:
         raise ValueError("an empty client_order_id")
-    if text.isascii() and text.isdigit() and int(text) < 2**64:
-        return str(int(text))
-    return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") & 2**63 - 1)
+    digits = (text.lstrip("0") or "0") if text.isascii() and text.isdigit() else ""
+    if digits and len(digits) <= 20 and int(digits) < 2**64:
+        return digits
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("a client_order_id with half of a surrogate pair, which is no text") from None
+    return str(int.from_bytes(hashlib.sha256(raw).digest()[:8], "big") & 2**63 - 1)
 
 
 def with_client_order_id(order: Any) -> Any:
@@ -129,10 +142,10 @@ class Address:
             (at.hostname or "").encode("idna")  # fails with a name that no host can have
         except ValueError:
             raise wrong from None
-        if at.scheme not in ("http", "https") or not at.hostname or "@" in at.netloc or at.path not in ("", "/") or "?" in url or "#" in url or port == 0 or re.search(r"\s", url) or at.netloc.endswith(":"):
+        if at.scheme not in ("http", "https") or not at.hostname or at.path not in ("", "/") or port == 0 or at.netloc.endswith(":") or re.search(r"[\s\x00-\x1f\x7f?#@%\\]", url):
             raise wrong
         secure = at.scheme == "https"
-        proxy = _proxy(at.scheme, at.hostname)
+        proxy = _proxy(at.scheme, at.hostname, port or (443 if secure else 80))
         auth = ""
         if proxy and proxy.username is not None:
             pair = f"{urllib.parse.unquote(proxy.username)}:{urllib.parse.unquote(proxy.password or '')}"
@@ -146,43 +159,76 @@ class Address:
         return f"CONNECT {host}:{self.port} HTTP/1.1\r\nHost: {host}:{self.port}\r\n{auth}\r\n".encode()
 
 
-def _proxy(scheme: str, host: str) -> urllib.parse.SplitResult | None:
+def _proxy(scheme: str, host: str, port: int) -> urllib.parse.SplitResult | None:
     """Returns the proxy of HTTPS_PROXY or HTTP_PROXY for a host; NO_PROXY and loopback go without one."""
     proxies = urllib.request.getproxies_environment()
-    try:
-        loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = host == "localhost"
     text = proxies.get(scheme, "")
-    if not text or loopback or urllib.request.proxy_bypass(host):
+    if not text or _bypasses(proxies.get("no", ""), host, port):
         return None
     return urllib.parse.urlsplit(text if "://" in text else "http://" + text)
 
 
-def _timeout(otherwise: float) -> float:
-    """Returns DX_TIMEOUT in seconds, which an arena sets for its agents. It is otherwise if that is no number above 0."""
+def _bypasses(no_proxy: str, host: str, port: int) -> bool:
+    """Reports whether a host goes without a proxy, by the rules of Go (schemas/vectors/proxies.json)."""
+    host, ip = host.lower(), None
     try:
-        seconds = float(os.environ.get("DX_TIMEOUT", ""))
+        ip = ipaddress.ip_address(host)
     except ValueError:
-        return otherwise
-    return seconds if 0 < seconds < math.inf else otherwise
+        pass
+    if host == "localhost" or ip and ip.is_loopback:
+        return True
+    for entry in no_proxy.lower().split(","):
+        entry = entry.strip()
+        if entry == "*":
+            return True
+        try:
+            if ip and "/" in entry and ip in ipaddress.ip_network(entry, strict=False):
+                return True
+        except ValueError:
+            pass
+        with_port = re.fullmatch(r"(\[.+\]|[^:]*):([0-9]+)", entry)
+        name, number = with_port.groups() if with_port else (entry, "")
+        name = name.strip("[]")
+        if not name or number and int(number) != port:
+            continue
+        if name == host or not ip and host.endswith("." + name.removeprefix("*").removeprefix(".")):
+            return True
+    return False
+
+
+def _timeout() -> float:
+    """Returns DX_TIMEOUT in seconds, which an arena sets for its agents, 0 if it is not set."""
+    text = os.environ.get("DX_TIMEOUT", "")
+    if not text:
+        return 0
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) or not 0 < float(text) <= LONGEST:
+        raise ValueError(f"DX_TIMEOUT is {text!r}: it must be seconds, a number above 0 and at most {LONGEST}")
+    return float(text)
 
 
 class Core:
-    """A key at a venue, the offset of the venue's clock, and the times of a call."""
+    """A key at a venue, the venue's time, and the times of a call.
+
+    The venue's time is the local clock at the first use, or what the venue said last, plus what has passed since by
+    the monotonic clock: a local clock that is set, forward or back, changes nothing. A clock that stands still while a
+    machine sleeps is corrected by the next 401, or by a stream (events.py).
+    """
 
     def __init__(self, url: str, key: str, secret: str, timeout: float | None, budget: float | None):
         self.address, self.key, self.secret = Address.of(url), key, secret
-        self.timeout = timeout if timeout is not None else _timeout(ATTEMPT)
-        self.budget = budget if budget is not None else max(BUDGET, _timeout(0), self.timeout)
-        self.offset = 0.0  # seconds by which the venue's clock is ahead
+        set_to = _timeout()
+        self.timeout = timeout if timeout is not None else set_to or ATTEMPT
+        self.budget = budget if budget is not None else max(BUDGET, set_to, self.timeout)
+        self.ahead: float | None = None  # the venue's time less the monotonic clock, in seconds
         self.wall: Callable[[], float] = time.time
         self.monotonic: Callable[[], float] = time.monotonic
         self.jitter: Callable[[], float] = lambda: random.uniform(0.5, 1)  # not all clients of a venue at once
 
     def now(self) -> float:
         """Returns the venue's time in seconds since the Unix epoch."""
-        return self.wall() + self.offset
+        if self.ahead is None:
+            self.ahead = self.wall() - self.monotonic()
+        return self.monotonic() + self.ahead
 
     def headers(self, method: str, target: str, body: bytes = b"") -> dict[str, str]:
         """Returns the headers that sign a request now."""
@@ -190,15 +236,26 @@ class Core:
         return {"DX-ACCESS-KEY": self.key, "DX-ACCESS-TIMESTAMP": now, "DX-ACCESS-SIGNATURE": sign(self.secret, now, method, target, body)}
 
     def correct_clock(self, date: str) -> bool:
-        """Takes the offset from a Date header. Returns False if the clock agrees with it already."""
+        """Takes the time from a Date header. Returns False if the clock agrees with it already."""
         try:
             venue = email.utils.parsedate_to_datetime(date).timestamp() + 0.5
-        except ValueError:
+        except (ValueError, TypeError, OverflowError):
             return False
         if abs(venue - self.now()) < SMALLEST_OFFSET:
             return False
-        self.offset = venue - self.wall()
+        self.ahead = venue - self.monotonic()
         return True
+
+    def cause_of_401(self, signed: float, ahead: float | None, date: str) -> str:
+        """Returns why the venue did not accept a signature, "" if another one would not be accepted either.
+
+        signed and ahead are the monotonic clock and Core.ahead when it was made. "late": the request was too long on
+        its way, and then the Date may be old as well. "clock": it was wrong, and is right now; another call may have
+        corrected it in the meantime.
+        """
+        if self.monotonic() - signed >= SAME_BYTES_FOR:
+            return "late"
+        return "clock" if self.correct_clock(date) or self.ahead != ahead else ""
 
     def backoff(self, n: int) -> float:
         """Returns the wait after the n-th failure, in seconds."""
@@ -209,8 +266,9 @@ def refused(status: int, body: bytes) -> VenueError:
     """Returns the error of a response other than 2xx."""
     try:
         error = json.loads(body)["error"]
-        return VenueError(status, str(error["code"]), str(error["origin"]), error.get("details"), error.get("field", ""), error.get("hint", ""))
-    except (ValueError, TypeError, KeyError):
+        details = error.get("details")
+        return VenueError(status, str(error["code"]), str(error["origin"]), details if isinstance(details, dict) else None, error.get("field", ""), error.get("hint", ""))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return VenueError(status, "", "")
 
 
@@ -232,11 +290,11 @@ def call(core: Core, method: str, target: str, body: Any = None, *, placement: b
     read, same, cancel = READ.match(request), SAME_BYTES.match(request.split("?")[0]), CANCEL.match(request)
     until = min(until, core.monotonic() + core.budget)
     headers: dict[str, str] = {}
-    signed, failures, corrected = 0.0, 0, False
+    signed, ahead, failures, mended = 0.0, core.ahead, 0, set[str]()
     lost: Exception | None = None  # of the first attempt that may have been executed
     while True:
         if not headers or not (lost and same):
-            headers, signed = core.headers(method, target, raw), core.monotonic()
+            headers, signed, ahead = core.headers(method, target, raw), core.monotonic(), core.ahead
         error: Exception
         head, wait = dict[str, str](), None
         try:
@@ -246,20 +304,21 @@ def call(core: Core, method: str, target: str, body: Any = None, *, placement: b
             error = refused(status, answer)
         except OSError as e:
             error = e
-        except ValueError as e:
+        except (ValueError, RecursionError) as e:
             error = OSError(f"no response of the venue: {e}")
         if isinstance(error, VenueError):
-            if error.status == 401 and not corrected and not (lost and same) and core.correct_clock(head.get("date", "")):
-                corrected = True
-                continue
+            if error.status == 401 and not (lost and same):
+                cause = core.cause_of_401(signed, ahead, head.get("date", ""))
+                if cause and cause not in mended:  # each once
+                    mended.add(cause)
+                    continue
             if error.code not in SAFE and not may_be_done(error):
                 unclear = error.origin != "core" or cancel and error.code == "unknown_order"  # only the core knows the attempt before
                 if lost and unclear:
                     raise UnknownOutcome(f"{request}: no response") from lost
                 error.lost = lost
                 raise error
-            named = int(error.details.get("retry_after_ms", 0)) / 1000
-            wait = named if error.code == "rate_limited" else max(named, core.backoff(failures + 1))
+            wait = error.retry_after if error.code == "rate_limited" else max(error.retry_after, core.backoff(failures + 1))
         if wait is None:
             wait = core.backoff(failures + 1)
         if not (isinstance(error, VenueError) and error.code == "rate_limited"):
@@ -287,15 +346,32 @@ def place(core: Core, order: Any, replaces: str | None = None) -> Steps:
     except VenueError as e:
         if e.code != "duplicate_client_order_id" or e.lost is None:
             raise
-        status, lost = e.status, UnknownOutcome(f"POST {target}: no response")
+        duplicate, lost = e, UnknownOutcome(f"POST {target}: no response")
         lost.__cause__ = e.lost
     try:
         row = yield from find(core, order["client_order_id"], until=until)
     except (LookupError, OSError, VenueError):
         raise lost
+    if differs(order, row):
+        duplicate.order = row
+        raise duplicate
     if row["order_id"] is None:
-        raise VenueError(status, row["reason"], "core")
+        raise VenueError(duplicate.status, row["reason"], "core")
     return row
+
+
+def differs(order: Any, row: Any) -> bool:
+    """Reports whether a row is another order than one that was sent, with the same client_order_id.
+
+    It compares what a decrease, a fill or a price collar does not change. A replace may leave out the quantity, and
+    with keep_total the row has another one.
+    """
+    names = ["market_id", "side", "outcome"]
+    if order.get("type", "limit") == "limit":
+        names.append("tick")
+    if not order.get("keep_total"):
+        names.append("qty")
+    return order.get("type", "limit") != row["type"] or any(n in order and order[n] != row[n] for n in names)
 
 
 def find(core: Core, text: str, until: float = math.inf) -> Steps:
@@ -307,8 +383,8 @@ def find(core: Core, text: str, until: float = math.inf) -> Steps:
 
 
 def query(target: str, filters: dict[str, Any]) -> str:
-    """Returns a target with a query of the filters that are not None."""
-    pairs = {k: str(v) for k, v in filters.items() if v is not None}
+    """Returns a target with a query of the filters that are not None. A list is joined with commas."""
+    pairs = {k: ",".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for k, v in filters.items() if v is not None}
     return f"{target}?{urllib.parse.urlencode(pairs)}" if pairs else target
 
 

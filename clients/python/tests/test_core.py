@@ -1,5 +1,6 @@
 """Runs what the client decides on the tables that the clients in all languages share. It needs no venue."""
 
+import asyncio
 import email.utils
 import json
 import os
@@ -7,7 +8,7 @@ import pathlib
 import unittest
 from unittest import mock
 
-from duplex_client import NotExecuted, UnknownOutcome, VenueError, client_order_id, core, events
+from duplex_client import AsyncClient, AsyncStream, Client, NotExecuted, Stream, UnknownOutcome, VenueError, client_order_id, core, events
 
 ROOT = pathlib.Path(__file__).parents[3]
 SECRET = "00" * 32
@@ -16,6 +17,9 @@ STATUS = {e["code"]: e for e in json.loads((ROOT / "schemas/testdata/errors.json
 
 def vectors(name):
     return json.loads((ROOT / f"schemas/vectors/{name}.json").read_text("utf-8"))
+
+
+ORDER = {"client_order_id": "7", "market_id": 1, "side": "buy", "outcome": "yes", "tick": 4700, "qty": 10}
 
 
 class Venue:
@@ -53,7 +57,7 @@ class Venue:
         else:
             self.left.pop(0)
         word, _, more = what.partition(" ")
-        order = {"order_id": "9", "reason": ""}
+        order = {**ORDER, "order_id": "9", "type": "limit", "reason": ""}
 
         def reply(status, body, **headers):
             return status, headers, json.dumps(body).encode()
@@ -71,13 +75,20 @@ class Venue:
                 raise NotExecuted("connection refused")
             case "order":
                 return reply(200, {"orders": [order]})
+            case "another order":
+                return reply(200, {"orders": [order | {"tick": 100}]})
+            case "not JSON":
+                return 200, {}, b"<html>"
             case "rejected order":
-                return reply(200, {"orders": [{"order_id": None, "reason": "insufficient_balance"}]})
+                return reply(200, {"orders": [order | {"order_id": None, "reason": "insufficient_balance"}]})
             case "no order":
                 return reply(200, {"orders": []})
             case "unauthorized with a date":
                 return refuse("unauthorized", date=email.utils.formatdate(self.time, usegmt=True))
         match word:
+            case "unauthorized" if more:
+                self.time += int(more.removeprefix("after ")) / 1000
+                return refuse(word)
             case "status":
                 return reply(int(more), "not found")
             case "rate_limited":
@@ -90,8 +101,8 @@ class Venue:
 
 CALLS = {
     "read": lambda c: core.call(c, "GET", "/v1/time"),
-    "place": lambda c: core.place(c, {"client_order_id": "7"}),
-    "replace": lambda c: core.place(c, {"client_order_id": "7"}, "9"),
+    "place": lambda c: core.place(c, ORDER),
+    "replace": lambda c: core.place(c, {"client_order_id": "7", "tick": 4700}, "9"),
     "cancel": lambda c: core.call(c, "DELETE", "/v1/portfolio/orders/9"),
     "cancel_all": lambda c: core.call(c, "DELETE", "/v1/portfolio/orders"),
     "decrease": lambda c: core.call(c, "POST", "/v1/portfolio/orders/9/decrease", {"reduce_by": 1}),
@@ -129,6 +140,56 @@ class Retries(unittest.TestCase):
                     self.assertAlmostEqual(wait * 1000, want)
 
 
+    def test_what_makes_another_order(self):
+        market = {**ORDER, "type": "market", "max_cost": "1000", "worst_tick": 5000}
+        row = {**ORDER, "type": "limit", "max_cost": "0", "filled_qty": 4, "remaining_qty": 1}
+        for order, change, want in (
+            (ORDER, {}, False),
+            (ORDER, {"market_id": 2}, True),
+            (ORDER, {"side": "sell"}, True),
+            (ORDER, {"outcome": "no"}, True),
+            (ORDER, {"qty": 11}, True),
+            (ORDER, {"tick": 4600}, True),
+            (ORDER, {"type": "market"}, True),
+            (market, {"type": "market", "tick": 4900, "max_cost": "990"}, False),
+            (market, {"type": "market", "qty": 11}, True),
+            ({"client_order_id": "7", "qty": 10}, {"tick": 4600}, False),
+            ({"client_order_id": "7", "qty": 12, "keep_total": True}, {}, False),
+        ):
+            self.assertEqual(core.differs(order, row | change), want, (order, change))
+
+    def test_the_error_of_another_order_has_its_row(self):
+        venue = Venue({"answers": ["lost", "duplicate_client_order_id", "another order"]})
+        with self.assertRaises(VenueError) as e:
+            venue.run(core.place(venue.core, ORDER))
+        self.assertEqual(e.exception.order["tick"], 100)
+
+    def test_a_wrong_clock_and_calls_at_the_same_time(self):
+        """Each call was signed before the first 401 came."""
+        for skew in (-60, 60):
+            venue = Venue({"answers": [], "clock_ms": skew * 1000})
+            calls = [core.call(venue.core, "GET", "/v1/time") for _ in range(8)]
+            steps = [next(c) for c in calls]
+            body = json.dumps({"error": {"code": "unauthorized", "origin": "gateway"}}).encode()
+            for c in calls:
+                again = c.send((401, {"date": email.utils.formatdate(venue.time, usegmt=True)}, body))
+                self.assertIsInstance(again, core.Exchange)
+                self.assertLess(abs(int(again.headers["DX-ACCESS-TIMESTAMP"]) / 1000 - venue.time), 1)
+                with self.assertRaises(StopIteration):
+                    c.send((200, {}, b"{}"))
+            self.assertEqual(len(steps), 8)
+
+    def test_a_clock_that_is_set(self):
+        venue = Venue({"answers": ["ok", "ok"]})
+        venue.run(core.call(venue.core, "GET", "/v1/time"))
+        venue.core.wall = lambda: venue.time + 3600
+        venue.run(core.call(venue.core, "GET", "/v1/time"))
+        self.assertEqual(venue.sent[0], venue.sent[1])
+
+    def test_lists_are_joined(self):
+        self.assertEqual(core.query("/v1/x", {"status": ["resting", "executed"], "kind": "fill", "side": None, "market_id": 3}), "/v1/x?status=resting%2Cexecuted&kind=fill&market_id=3")
+
+
 class Values(unittest.TestCase):
     def test_retry_rules(self):
         self.assertEqual(core.SAFE, {c for c, e in STATUS.items() if e["retry"] == "safe"} - {"read_only_node"})
@@ -138,6 +199,8 @@ class Values(unittest.TestCase):
         for case in vectors("client_order_ids"):
             self.assertEqual(client_order_id(case["text"]), case["id"], case["text"])
         self.assertRaises(ValueError, client_order_id, "")
+        with self.assertRaisesRegex(ValueError, "surrogate"):
+            client_order_id("a\ud800")
 
     def test_base_urls(self):
         for case in vectors("base_urls"):
@@ -155,23 +218,23 @@ class Values(unittest.TestCase):
             self.assertEqual(got, case["signature"])
 
     def test_timeouts(self):
-        for value, want in (("", (5, 30)), ("soon", (5, 30)), ("0", (5, 30)), ("inf", (5, 30)), ("20", (20, 30)), ("86400", (86400, 86400))):
+        for value, want in (("", (5, 30)), ("20", (20, 30)), ("86400", (86400, 86400))):
             with mock.patch.dict(os.environ, {"DX_TIMEOUT": value}):
                 c = core.Core("http://venue.test", "k", SECRET, None, None)
                 self.assertEqual((c.timeout, c.budget), want, value)
+        for case in vectors("timeouts"):
+            with mock.patch.dict(os.environ, {"DX_TIMEOUT": case["value"]}):
+                if case["ms"] is None:
+                    with self.assertRaisesRegex(ValueError, "DX_TIMEOUT", msg=case["value"]):
+                        core.Core("http://venue.test", "k", SECRET, 5, 30)
+                else:
+                    self.assertEqual(core.Core("http://venue.test", "k", SECRET, None, None).timeout * 1000, case["ms"])
 
     def test_proxies(self):
-        for environment, url, want in (
-            ({"HTTPS_PROXY": "http://p:3128"}, "https://venue.example", "p:3128"),
-            ({"HTTPS_PROXY": "p:3128"}, "https://venue.example", "p:3128"),
-            ({"HTTPS_PROXY": "http://p:3128"}, "http://venue.example", ""),
-            ({"HTTPS_PROXY": "http://p:3128"}, "https://127.0.0.1", ""),
-            ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "venue.example"}, "https://venue.example", ""),
-            ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": ".example"}, "https://venue.example:8443", ""),
-            ({"HTTP_PROXY": "http://p:3128"}, "http://venue.example", "p:3128"),
-        ):
+        for case in vectors("proxies"):
+            environment = {k.upper(): v for k, v in case.items() if k.endswith("_proxy")}
             with mock.patch.dict(os.environ, environment, clear=True):
-                self.assertEqual(core.Address.of(url).proxy, want, (environment, url))
+                self.assertEqual(core.Address.of(case["url"]).proxy, case["proxy"].removeprefix("http://"), case)
 
 
 class Responses(unittest.TestCase):
@@ -229,7 +292,12 @@ class Socket:
         self.time, self.waits, self.sent, self.delivered, self.frames = 1_800_000_000.0, [], [], [], events.Frames()
         self.core.wall = self.core.monotonic = lambda: self.time
         self.core.jitter = lambda: 1.0
-        self.answers, self.clock = [], "virtual"
+        self.answers, self.clock, self.exchanges, self.mute = [], "virtual", 0, False
+
+    def handshake(self, request):
+        key = next(line.split(b": ")[1] for line in request.split(b"\r\n") if line.startswith(b"Sec-WebSocket-Key"))
+        accept = events.base64.b64encode(events.hashlib.sha1(key + events.GUID).digest())
+        self.answers, self.frames = [b"HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n"], events.Frames()
 
     def play(self, state, venue):
         """Follows a stream. venue gets each step that it must answer and returns the result; StopIteration ends."""
@@ -243,6 +311,7 @@ class Socket:
                         self.time += step.seconds
                         result = None
                     case core.Exchange():
+                        self.exchanges += 1
                         result = 200, {}, json.dumps({"server_time": str(int(self.time * 1e9)), "clock": self.clock}).encode()
                     case events.Deliver():
                         self.delivered.append(step.message)
@@ -250,10 +319,9 @@ class Socket:
                     case events.Close():
                         result = None
                     case events.Write() if step.data.startswith(b"GET "):
-                        key = next(line.split(b": ")[1] for line in step.data.split(b"\r\n") if line.startswith(b"Sec-WebSocket-Key"))
-                        accept = events.base64.b64encode(events.hashlib.sha1(key + events.GUID).digest())
-                        self.answers, self.frames = [b"HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n"], events.Frames()
-                        result = None
+                        result = self.handshake(step.data)
+                        if self.mute:
+                            self.answers.clear()
                     case events.Write():
                         head = 2 if step.data[1] & 0x7F < 126 else 4
                         mask = step.data[head : head + 4]
@@ -273,8 +341,16 @@ class Socket:
                 step = steps.send(result)
 
 
+def unmasked(opcode, data):
+    n = len(data)
+    return bytes([0x80 | opcode]) + (bytes([n]) if n < 126 else b"\x7e" + n.to_bytes(2, "big") if n < 65536 else b"\x7f" + n.to_bytes(8, "big")) + data
+
+
 def message(m):
     return unmasked(1, json.dumps(m).encode())
+
+
+SUBSCRIBED = message({"id": 1, "type": "subscribed", "msg": {"channel": "trades", "sid": 1}})
 
 
 class Streams(unittest.TestCase):
@@ -330,11 +406,11 @@ class Streams(unittest.TestCase):
         with self.assertRaises(NotExecuted):
             socket.play(state, venue)
         self.assertLessEqual(socket.time - 1_800_000_000, 30)
-        self.assertEqual(socket.waits[:7], [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10])
+        self.assertEqual(socket.waits[:7], [0.2, 0.4, 0.8, 1.6, 2, 2, 2])
         self.assertEqual({h[1] for h in heard}, {heard[0][1]})
 
     def test_a_lost_stream_is_said_once(self):
-        socket, heard, fails = Socket(), [], [False, True, True, False]
+        socket, heard, fails, says = Socket(), [], [False, True, True, False], [SUBSCRIBED, b""] * 2
         state = self.state(socket, ["trades"], on_disconnect=lambda e, since: heard.append(str(e)))
 
         def venue(step):
@@ -344,7 +420,7 @@ class Streams(unittest.TestCase):
                 if fails.pop(0):
                     raise NotExecuted("refused")
                 return None
-            return b""
+            return says.pop(0)
 
         with self.assertLogs("duplex_client") as logs:
             socket.play(state, venue)
@@ -399,6 +475,171 @@ class Streams(unittest.TestCase):
             self.assertEqual([c["cmd"] for c in socket.sent], ["subscribe"] + ["update_subscription"] * len(late))
             self.assertEqual(len(socket.delivered), 2 if late else 4)
 
+    def delta(self, socket, seq, age):
+        change = {"market_id": 1, "generation": 1, "ts": str(int((socket.time - age) * 1e9)), "changes": [{"outcome": "yes", "tick": 4700, "delta": 1, "qty": 2}]}
+        return message({"type": "orderbook_delta", "sid": 1, "seq": str(seq), "prev_seq": str(seq - 1), "msg": change})
+
+    def snapshot(self, seq=1):
+        return message({"type": "orderbook_snapshot", "sid": 1, "seq": str(seq), "prev_seq": "0", "msg": {"market_id": 1, "generation": 1, "yes": [[4700, 1]], "no": []}})
+
+    def test_a_clock_that_jumps_while_a_stream_is_open(self):
+        """One that is set changes nothing; one that stood still, or is wrong for any reason, is measured again."""
+        for change, measures in (("set", 0), ("behind", 1), ("ahead", 1), ("ahead, just after a measure", 0)):
+            socket, late, asked = Socket(), [], []
+            socket.clock = "wall"
+            state = self.state(socket, ["orderbook_delta"], on_late=lambda market, age: late.append(age))
+
+            def jump():
+                asked.append(socket.exchanges)
+                socket.time += 1 if "just" in change else 11
+                if change == "set":
+                    socket.core.wall = lambda: socket.time + 3600
+                else:
+                    socket.core.ahead += -60 if change == "behind" else 60
+                return self.delta(socket, 2, 0)
+
+            reads = [self.snapshot, jump, lambda: self.delta(socket, 3, 1)]
+
+            def venue(step):
+                if isinstance(step, events.Connect):
+                    return None
+                return reads.pop(0)() if reads else StopIteration
+
+            socket.play(state, venue)
+            if "just" in change:
+                self.assertEqual(len(late), 1)
+            else:
+                self.assertEqual((late, [m["seq"] for m in socket.delivered], state.core.now()), ([], ["1", "2", "3"], socket.time), change)
+            self.assertEqual(socket.exchanges - asked[0], 2 * measures, change)
+
+    def test_what_is_no_message_ends_the_connection(self):
+        garbage = [b"{", b"null", b"5", b"[]", b"{}", b'{"type":"trade"}', b'{"type":"orderbook_delta","msg":{}}', b'{"type":"orderbook_delta","sid":1,"seq":"2","prev_seq":"1","msg":{"market_id":1}}', b'{"type":"user","msg":null}', b'{"type":"error","msg":{}}', b"\xff", b"[" * 100_000]
+        for text in garbage:
+            socket, heard, says = Socket(), [], [SUBSCRIBED, self.snapshot(), unmasked(1, text), SUBSCRIBED]
+            state = self.state(socket, ["orderbook_delta", "user"], on_disconnect=lambda e, since: heard.append(str(e)))
+
+            def venue(step):
+                if isinstance(step, events.Connect):
+                    return None
+                return says.pop(0) if says else StopIteration
+
+            with self.assertLogs("duplex_client"):
+                socket.play(state, venue)
+            self.assertEqual((len(heard), [m["type"] for m in socket.delivered]), (1, ["subscribed", "orderbook_snapshot", "subscribed"]), text[:80])
+            self.assertIn("no message", heard[0])
+
+    def test_an_error_of_a_callback_is_that_of_the_caller(self):
+        socket, says = Socket(), []
+        socket.clock = "wall"
+
+        def on_late(market, age):
+            raise KeyError("mine")
+
+        says += [self.snapshot(), self.delta(socket, 2, 60)]
+        with self.assertLogs("duplex_client"), self.assertRaisesRegex(KeyError, "mine"):
+            socket.play(self.state(socket, ["orderbook_delta"], on_late=on_late), lambda step: None if isinstance(step, events.Connect) else says.pop(0))
+
+    def test_a_first_connection_that_brings_no_message(self):
+        """Its time is that of a call, whatever the server sends instead."""
+
+        def trickles(socket, step):
+            socket.answers.clear()
+            socket.time += min(1, step.timeout)
+            return b"X"
+
+        def pongs(socket, step):
+            socket.time += min(3, step.timeout)
+            return unmasked(10, b"?")
+
+        def is_silent(socket, step):
+            socket.time += step.timeout
+            raise TimeoutError
+
+        for name, read in (("closes", lambda socket, step: b""), ("trickles", trickles), ("pongs", pongs), ("is silent", is_silent), ("sends garbage", lambda socket, step: unmasked(1, b"[]"))):
+            socket = Socket()
+            state = self.state(socket, ["trades"])
+
+            def venue(step):
+                if not isinstance(step, events.Connect):
+                    return read(socket, step)
+                if name == "trickles":
+                    socket.mute = True
+
+            with self.assertRaises(OSError, msg=name), self.assertNoLogs("duplex_client"):
+                socket.play(state, venue)
+            self.assertLessEqual(socket.time - 1_800_000_000, 30.1, name)
+            self.assertGreater(socket.time - 1_800_000_000, 20, name)
+
+    def test_a_book_that_is_no_longer_read_is_unknown(self):
+        for ends in ("break", "close"):
+            for kind, asynchronous in ((Stream, False), (AsyncStream, True)):
+                client = (AsyncClient if asynchronous else Client)("http://venue.test", "k", SECRET)
+                stream = kind(client, ["orderbook_delta"], [1])
+                socket, says = Socket(), [self.snapshot()]
+                stream.state.core = socket.core
+
+                def step(s):
+                    match s:
+                        case core.Exchange():
+                            return 404, {}, b""
+                        case events.Connect() | events.Close():
+                            return None
+                        case events.Write() if s.data.startswith(b"GET "):
+                            return socket.handshake(s.data)
+                        case events.Write():
+                            return None
+                        case events.Read():
+                            return socket.answers.pop(0) if socket.answers else says.pop(0)
+
+                async def step_async(s):
+                    return step(s)
+
+                stream._do = step_async if asynchronous else step
+                if asynchronous:
+
+                    async def use():
+                        messages = aiter(stream)
+                        await anext(messages)
+                        self.assertIsNotNone(stream.book(1))
+                        stream.close() if ends == "close" else await messages.aclose()
+
+                    asyncio.run(use())
+                else:
+                    messages = iter(stream)
+                    next(messages)
+                    self.assertIsNotNone(stream.book(1))
+                    stream.close() if ends == "close" else messages.close()
+                self.assertIsNone(stream.book(1), (ends, kind))
+
+    def test_a_handshake_is_signed_again(self):
+        """After a 401 of a wrong clock, of a clock that another call has corrected, and of a long way."""
+        for cause in ("clock", "another call", "late", "none"):
+            socket, tries = Socket(), []
+            state = self.state(socket, ["trades"])
+            if cause == "clock":
+                socket.core.wall = lambda: socket.time + 60
+            body = b'{"error":{"code":"unauthorized","origin":"gateway"}}'
+
+            def venue(step):
+                if isinstance(step, events.Connect):
+                    tries.append(1)
+                    socket.mute = len(tries) == 1
+                    return None
+                if len(tries) > 1:
+                    return StopIteration
+                if cause == "late":
+                    socket.time += 4.5
+                if cause == "another call":
+                    socket.core.ahead += 60
+                date = email.utils.formatdate(socket.time + 60 * (cause == "another call"), usegmt=True)
+                return b"HTTP/1.1 401 X\r\nDate: %s\r\nContent-Length: %d\r\n\r\n%s" % (date.encode(), len(body), body)
+
+            if cause == "none":
+                self.assertRaises(VenueError, socket.play, state, venue)
+            else:
+                socket.play(state, venue)
+            self.assertEqual(len(tries), 1 if cause == "none" else 2, cause)
+
     def test_a_refused_handshake(self):
         for status, code, fatal in ((401, "unauthorized", True), (404, "", True), (503, "draining", False), (502, "", False)):
             socket, tries = Socket(), []
@@ -420,11 +661,6 @@ class Streams(unittest.TestCase):
                 except VenueError as e:
                     ended = e
             self.assertEqual((ended is not None, len(tries)), (fatal, 1 if fatal else 3), status)
-
-
-def unmasked(opcode, data):
-    n = len(data)
-    return bytes([0x80 | opcode]) + (bytes([n]) if n < 126 else b"\x7e" + n.to_bytes(2, "big") if n < 65536 else b"\x7f" + n.to_bytes(8, "big")) + data
 
 
 if __name__ == "__main__":

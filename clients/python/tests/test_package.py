@@ -35,8 +35,9 @@ def main():
     dev = json.loads(pathlib.Path(os.environ["DX_DEV_FILE"]).read_text("utf-8"))
     a = next(a for a in dev["accounts"] if a["name"] == "treasurer")
     env = {**os.environ, "DX_URL": dev["api"], "DX_KEY": a["api_key"], "DX_SECRET": a["secret"]}
-    out = subprocess.run([sys.executable, "-c", example], env=env, check=True, capture_output=True, text=True).stdout
-    assert out.splitlines() == ["resting", "resting: 1"], out
+    for _ in range(2):
+        out = subprocess.run([sys.executable, "-c", example], env=env, check=True, capture_output=True, text=True).stdout
+        assert out.splitlines() == ["resting", "resting: 1"], out
     print("the package is sound, and the example of its readme runs")
 
 
