@@ -2,9 +2,12 @@ package client
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -21,7 +24,7 @@ type Client struct {
 	reload      func() (key string, secret []byte, ok bool)
 	reloading   sync.Mutex
 	http        *http.Client
-	offset      atomic.Int64 // the venue's clock minus the local clock, ns
+	clock       atomic.Pointer[moment]
 
 	maxAttempts      int // of one request; 0: as many as its time allows
 	waitForTokens    bool
@@ -83,8 +86,8 @@ func (c *Client) renew(used *credentials) bool {
 	return true
 }
 
-// New returns a client of the API listener at base, a scheme, a host and perhaps a port: another form is the only
-// error. The secret is 32 bytes; schemas.ParseSecret decodes its hex form.
+// New returns a client of the API listener at base, a scheme, a host and perhaps a port. Another form, and a
+// DX_TIMEOUT that is no such time (see CheckTimeout), are the only errors. The secret is 32 bytes; schemas.ParseSecret decodes its hex form.
 //
 // A call takes 30 s at most, or DX_TIMEOUT if that is more, and one of its attempts 5 s, or DX_TIMEOUT (see Timeout).
 // Within that time it is repeated, as schemas/vectors/retries.json says, which the clients in other languages share.
@@ -94,8 +97,12 @@ func (c *Client) renew(used *credentials) bool {
 func New(base, key string, secret []byte, opts ...Option) (*Client, error) {
 	c := &Client{jitter: backoff.Jitter, sameBytes: timeouts.Of(markedTime)}
 	c.credentials.Store(&credentials{key, secret})
+	c.SetClock(0)
 	if err := c.setNodes(base); err != nil {
 		return nil, err
+	}
+	if err := CheckTimeout(os.Getenv("DX_TIMEOUT")); err != nil {
+		return nil, fmt.Errorf("client: DX_TIMEOUT %w", err)
 	}
 	for _, o := range opts {
 		o(c)
@@ -121,15 +128,35 @@ const (
 	callTimeout     = 30 * time.Second // longer than a restart takes
 )
 
-// Timeout returns the time that a request to one node may take: DX_TIMEOUT, in whole seconds, or otherwise
-// if that is not a number from 1 to 1,000,000. An arena sets it for its agents, because a request there waits
-// until the turns of the other seats have ended, and until venue time has passed
-// (docs/guides/arena.md#seat-an-agent).
-func Timeout(otherwise time.Duration) time.Duration {
-	if n, err := strconv.ParseUint(os.Getenv("DX_TIMEOUT"), 10, 32); err == nil && n > 0 && n <= 1_000_000 {
-		return time.Duration(n) * time.Second
+// longestTimeout is what an arena sets for its agents.
+const longestTimeout = 24 * time.Hour
+
+var seconds = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?$`)
+
+// parseTimeout parses a value of DX_TIMEOUT. 0 is none.
+func parseTimeout(text string) time.Duration {
+	n, err := strconv.ParseFloat(text, 64)
+	d := time.Duration(n * float64(time.Second))
+	if err != nil || !seconds.MatchString(text) || d > longestTimeout {
+		return 0
 	}
-	return otherwise
+	return d
+}
+
+// CheckTimeout returns an error unless text is empty or a value of DX_TIMEOUT: seconds as decimal digits, perhaps with
+// a fraction, above 0 and at most a day (schemas/vectors/timeouts.json).
+func CheckTimeout(text string) error {
+	if text != "" && parseTimeout(text) <= 0 {
+		return fmt.Errorf("must be seconds, above 0 and at most %.0f", longestTimeout.Seconds())
+	}
+	return nil
+}
+
+// Timeout returns the time that a request to one node may take: DX_TIMEOUT, or otherwise if that is no such time. An
+// arena sets it for its agents, because a request there waits until the turns of the other seats have ended, and until
+// venue time has passed (docs/guides/arena.md#seat-an-agent).
+func Timeout(otherwise time.Duration) time.Duration {
+	return cmp.Or(parseTimeout(os.Getenv("DX_TIMEOUT")), otherwise)
 }
 
 // newHTTP returns a client that keeps up to 64 idle connections: on loopback a handshake

@@ -6,11 +6,25 @@ import (
 	"time"
 )
 
-// Now returns the venue's time: the local clock plus the measured offset.
-func (c *Client) Now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+// moment is a time of the venue, and of the local monotonic clock.
+type moment struct {
+	venue time.Time // without a monotonic clock
+	local time.Time // with it
+}
+
+// Now returns the venue's time: the local clock when the client was made, or what the venue said last, plus what has
+// passed since by the monotonic clock. A local clock that is set, forward or back, changes nothing. A clock that
+// stands still while a machine sleeps is corrected by the next 401, or by a stream (see MaxAge).
+func (c *Client) Now() time.Time {
+	m := c.clock.Load()
+	return m.venue.Add(time.Since(m.local))
+}
 
 // SetClock sets how far the venue's clock is ahead of the local clock.
-func (c *Client) SetClock(ahead time.Duration) { c.offset.Store(int64(ahead)) }
+func (c *Client) SetClock(ahead time.Duration) {
+	now := time.Now()
+	c.clock.Store(&moment{now.Round(0).Add(ahead), now})
+}
 
 // SyncClock measures how far the venue's clock is ahead of the local clock, and uses the
 // result for later requests. The error is at most half of a round trip
@@ -30,10 +44,9 @@ func (c *Client) syncClock(ctx context.Context) (off time.Duration, virtual bool
 	if err != nil {
 		return 0, false, err
 	}
-	middle := sent.Add(time.Since(sent) / 2)
-	off = time.Unix(0, t.ServerTime.Int64()).Sub(middle)
-	c.offset.Store(int64(off))
-	return off, t.Clock == "virtual", nil
+	m := &moment{time.Unix(0, t.ServerTime.Int64()), sent.Add(time.Since(sent) / 2)}
+	c.clock.Store(m)
+	return m.venue.Sub(m.local), t.Clock == "virtual", nil
 }
 
 // minDateOffset is the smallest difference of a Date header from the local clock that can
@@ -51,6 +64,6 @@ func (c *Client) correctClock(date string) bool {
 	if diff := t.Sub(c.Now()); diff.Abs() < minDateOffset {
 		return false
 	}
-	c.offset.Store(int64(time.Until(t)))
+	c.clock.Store(&moment{t, time.Now()})
 	return true
 }

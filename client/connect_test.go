@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -82,6 +83,35 @@ func TestFirstConnection(t *testing.T) {
 	}
 }
 
+// TestFirstMessage checks that a first connection is one that brings a message: a server that only accepts it, says
+// nothing, or sends something else ends the stream in its time.
+func TestFirstMessage(t *testing.T) {
+	for name, play := range map[string]func(*scriptedConn){
+		"closes":        func(s *scriptedConn) { s.closes(1000) },
+		"is silent":     func(s *scriptedConn) { _, _, _ = s.ws.Read(context.Background()); s.expectIdle() },
+		"sends garbage": func(s *scriptedConn) { s.send("[]"); _, _, _ = s.ws.Read(context.Background()); s.expectIdle() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &scriptedServer{t: t, free: make(chan struct{}), scripts: slices.Repeat([]func(*scriptedConn){play}, 10_000)}
+			srv := httptest.NewServer(d)
+			w := quick
+			w.first = 50 * time.Millisecond
+			var log bytes.Buffer
+			s := Must(New(srv.URL, "k", make([]byte, schemas.SecretLen))).Stream(StreamOptions{Channels: []string{"trades"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			s.timing = w
+			err := s.Run(t.Context())
+			close(d.free)
+			srv.Close()
+			d.open.Wait()
+			if err == nil || !strings.Contains(err.Error(), "no stream for") || log.Len() > 0 {
+				t.Errorf("ended with %v, and the log has %q", err, log.String())
+			}
+		})
+	}
+}
+
+const tradesAre = `{"id":1,"type":"subscribed","msg":{"channel":"trades","sid":1}}`
+
 // TestLostStreamIsSaid checks that the log has one line when a stream is lost and one when it is back, however many
 // attempts are between, and that the callback hears of each attempt and since when.
 func TestLostStreamIsSaid(t *testing.T) {
@@ -89,6 +119,12 @@ func TestLostStreamIsSaid(t *testing.T) {
 	d := &scriptedServer{t: t, free: make(chan struct{}), scripts: []func(*scriptedConn){
 		func(s *scriptedConn) {
 			s.expect(`{"id":1,"cmd":"subscribe","params":{"channels":["trades"],"market_ids":[1]}}`)
+			s.send(tradesAre)
+		},
+		func(s *scriptedConn) {
+			s.expect(`{"id":1,"cmd":"subscribe","params":{"channels":["trades"],"market_ids":[1]}}`)
+			s.send(tradesAre)
+			s.expectIdle()
 		},
 	}}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

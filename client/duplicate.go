@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,44 @@ const lookups = 8
 
 // Placed returns the outcome of the placement with this client_order_id, or the error with which it was
 // rejected. Status and fills are the current ones.
-func (c *Client) Placed(ctx context.Context, id schemas.U64) (out schemas.Outcome, err error) {
+func (c *Client) Placed(ctx context.Context, id schemas.U64) (schemas.Outcome, error) {
+	return c.placed(ctx, id, func(*schemas.Order) error { return nil })
+}
+
+// differs returns refused, which is duplicate_client_order_id, with the order that has the client_order_id, if row is
+// another order than o. It compares what a decrease, a fill or a price collar does not change. A rejected row may lack
+// a tick and a quantity that were not valid.
+func differs(o *schemas.PlaceOrder, row *schemas.Order, refused error) error {
+	same := int64(o.MarketID) == int64(row.MarketID) && o.Side == row.Side && o.Outcome == row.Outcome && cmp.Or(o.Type, "limit") == row.Type
+	if row.OrderID != nil {
+		same = same && int64(o.Qty) == row.Qty && (row.Type != "limit" || isTick(o.Tick, row))
+	}
+	return otherOrder(same, row, refused)
+}
+
+// differsReplaced is differs for a replace, which may leave out what the old order has.
+func differsReplaced(r *schemas.ReplaceOrder, row *schemas.Order, refused error) error {
+	same := row.OrderID == nil || isTick(r.Tick, row) && (r.Qty == nil || r.KeepTotal || int64(*r.Qty) == row.Qty)
+	return otherOrder(same && row.Type == "limit", row, refused)
+}
+
+func isTick(tick *schemas.Int, row *schemas.Order) bool {
+	return tick == nil || int64(*tick) == row.Tick
+}
+
+func otherOrder(same bool, row *schemas.Order, refused error) error {
+	if same {
+		return nil
+	}
+	id := "a rejected order"
+	if row.OrderID != nil {
+		id = "order " + row.OrderID.String()
+	}
+	return fmt.Errorf("client_order_id %s belongs to %s, %s %d %s of market %d at %d: %w", row.ClientOrderID, id, row.Side, row.Qty, row.Outcome, row.MarketID, row.Tick, refused)
+}
+
+// placed is Placed. It fails if check does for the order.
+func (c *Client) placed(ctx context.Context, id schemas.U64, check func(*schemas.Order) error) (out schemas.Outcome, err error) {
 	l, err := c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
 	// Another node than the one that knew the order may be a moment behind it.
 	for n := 1; err == nil && len(l.Orders) == 0 && c.nodes.several() && n <= lookups && backoff.Sleep(ctx, c.retryWait(n)); n++ {
@@ -31,6 +69,9 @@ func (c *Client) Placed(ctx context.Context, id schemas.U64) (out schemas.Outcom
 		return out, lookupError(id, errors.New("the order is no longer listed"))
 	}
 	o := &l.Orders[0]
+	if err := check(o); err != nil {
+		return out, err
+	}
 	if o.OrderID == nil {
 		w := schemas.ErrorOf(o.Reason)
 		return out, &Error{Wire: w, Status: w.HTTP()}
@@ -75,7 +116,8 @@ func (c *Client) settleBatch(ctx context.Context, orders []schemas.PlaceOrder, r
 			continue
 		}
 		if isDuplicate(err) {
-			out, err = c.Placed(ctx, orders[i].ClientOrderID)
+			refused := err
+			out, err = c.placed(ctx, orders[i].ClientOrderID, func(row *schemas.Order) error { return differs(&orders[i], row, refused) })
 		}
 		var e *Error
 		switch {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 
@@ -58,8 +59,18 @@ func (c *Client) setNodes(base string) error {
 	if list == nil {
 		list = []string{base}
 	}
+	if strings.TrimSpace(base) != base {
+		return errors.New("client: the address must have no blanks around it")
+	}
 	for _, a := range list {
-		if err := address.CheckBase(a, "http", "https"); err != nil {
+		if scheme, rest, ok := strings.Cut(a, "://"); ok {
+			a = strings.ToLower(scheme) + "://" + rest
+		}
+		err := address.CheckBase(a, "http", "https")
+		if err == nil && strings.ContainsFunc(a, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '\\' || r == '%' }) {
+			err = errors.New("must have a host without blanks, control characters, backslashes and percent signs")
+		}
+		if err != nil {
 			return fmt.Errorf("client: the address %s %w", address.Show(a), err)
 		}
 		c.nodes.list = append(c.nodes.list, &Node{client: c, base: a})

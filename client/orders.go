@@ -17,11 +17,12 @@ const (
 )
 
 // PlaceOrder places one order. An order that was canceled at once, in whole or in part,
-// is an outcome with a reason, not an error (docs/rules/orders.md#outcomes).
+// is an outcome with a reason, not an error (docs/rules/orders.md#outcomes). If a response was lost and
+// another order has the client_order_id, the error is duplicate_client_order_id.
 func (c *Client) PlaceOrder(ctx context.Context, o schemas.PlaceOrder) (out schemas.Outcome, err error) {
 	repeated, err := c.run(ctx, "POST", routeOrders, o, &out)
 	if repeated && isDuplicate(err) {
-		return c.Placed(ctx, o.ClientOrderID)
+		return c.placed(ctx, o.ClientOrderID, func(row *schemas.Order) error { return differs(&o, row, err) })
 	}
 	return out, err
 }
@@ -77,7 +78,7 @@ func (c *Client) Replace(ctx context.Context, r schemas.ReplaceOrder) (out schem
 	if !repeated || !isDuplicate(err) {
 		return out, err
 	}
-	if out.Outcome, err = c.Placed(ctx, r.ClientOrderID); err != nil {
+	if out.Outcome, err = c.placed(ctx, r.ClientOrderID, func(row *schemas.Order) error { return differsReplaced(&r, row, err) }); err != nil {
 		return out, err
 	}
 	old, err := c.Order(ctx, r.OrderID)

@@ -48,8 +48,7 @@ func TestAllReadsEveryPageAndStopsAtAnError(t *testing.T) {
 func TestSyncClockAndAll(t *testing.T) {
 	h, alice, _ := venue(t)
 	ctx := t.Context()
-	alice.SetClock(0)
-	alice.offset.Store(h.Now() - h.Now()%1e9 - time.Now().UnixNano()) // within the window, and wrong by part of a second
+	alice.SetClock(time.Duration(h.Now() - h.Now()%1e9 - time.Now().UnixNano())) // within the window, and wrong by part of a second
 	begun := time.Now()
 	off, err := alice.SyncClock(ctx)
 	took := time.Since(begun) // the measurement is right to half of its round trip, which is less

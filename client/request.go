@@ -110,12 +110,12 @@ type signature struct {
 
 func (n *Node) open(ctx context.Context, method, target string, header http.Header, body []byte, sig *signature) (*http.Response, error) {
 	c := n.client
-	before, again := c.offset.Load(), !sig.at.IsZero()
+	before, again := c.clock.Load(), !sig.at.IsZero()
 	resp, err := n.send(ctx, method, target, header, body, sig)
 	for _, mended := range []func() bool{
 		func() bool { return isLate(sig.at) },
 		// Another request may have corrected the clock in the meantime.
-		func() bool { return c.correctClock(resp.Header.Get("Date")) || c.offset.Load() != before },
+		func() bool { return c.correctClock(resp.Header.Get("Date")) || c.clock.Load() != before },
 		func() bool { return c.renew(sig.by) },
 	} {
 		if err != nil || resp.StatusCode != http.StatusUnauthorized || again {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"duplex/internal/backoff"
 	"duplex/internal/timeouts"
 	"duplex/schemas"
@@ -70,6 +72,9 @@ func (c *Client) retry(ctx context.Context, r *request) (answer []byte, at *Node
 	}
 }
 
+// errNotJSON is the error of a 2xx that is not the venue's, such as a proxy's page: a lost response.
+var errNotJSON = errors.New("the response is not JSON")
+
 // attempt sends r to one node. If there are others, it waits a little less for this one.
 func (c *Client) attempt(ctx context.Context, n *Node, r *request, sig *signature) ([]byte, error) {
 	limit := timeouts.Of(Timeout(attemptTimeout))
@@ -88,6 +93,9 @@ func (c *Client) attempt(ctx context.Context, n *Node, r *request, sig *signatur
 	}
 	if status >= 300 {
 		return nil, responseError(status, header, answer)
+	}
+	if !jsontext.Value(answer).IsValid() {
+		return nil, errNotJSON
 	}
 	return answer, nil
 }

@@ -154,7 +154,7 @@ func codeOf(err error) string {
 // the first attempt.
 func TestRepeatFindsTheFirst(t *testing.T) {
 	row := func(id, status, reason string) string {
-		return fmt.Sprintf(`{"orders":[{"order_id":%s,"client_order_id":"1","status":%q,"reason":%q,"filled_qty":2,"remaining_qty":1,"created_seq":"9"}],"cursor":"","as_of_seq":"12"}`, id, status, reason)
+		return fmt.Sprintf(`{"orders":[{"order_id":%s,"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"limit","tick":5000,"qty":3,"status":%q,"reason":%q,"filled_qty":2,"remaining_qty":1,"created_seq":"9"}],"cursor":"","as_of_seq":"12"}`, id, status, reason)
 	}
 	fills := `{"fills":[{"tick_yes":5100,"qty":1,"path":"mint"},{"tick_yes":5000,"qty":1,"path":"direct"}],"cursor":"","as_of_seq":"12"}`
 	s, c := scripted(t, []string{"lost", "duplicate_client_order_id", row(`"9"`, "partially_filled", ""), fills}, RepeatPlacements())
@@ -204,16 +204,65 @@ func TestRepeatFindsTheFirst(t *testing.T) {
 	if out, err = c.PlaceOrders(context.Background(), batch); err != nil || out[0].Error.Retry() != schemas.Unknown || len(s.got) != 1 {
 		t.Errorf("items of unknown outcome, which are not repeated: %+v, %v", out, err)
 	}
+	other := strings.Replace(row(`"9"`, "resting", ""), `"qty":3`, `"qty":4`, 1)
+	_, c = scripted(t, []string{"sequencing_timeout", strings.Replace(list, "sequencing_timeout", codeDuplicateID, 1), other}, RepeatPlacements())
+	if out, err = c.PlaceOrders(context.Background(), batch[:1]); err != nil || len(out) == 0 || out[0].Error == nil || out[0].Error.Code != codeDuplicateID {
+		t.Errorf("an item whose client_order_id another order has: %+v, %v", out, err)
+	}
 	_, c = scripted(t, []string{"duplicate_client_order_id"}, RepeatPlacements())
 	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 3)); codeOf(err) != codeDuplicateID {
 		t.Errorf("a duplicate at the first attempt: %v", err)
 	}
 }
 
+// TestAnotherOrder tests which rows are another order than the one that was sent.
+func TestAnotherOrder(t *testing.T) {
+	refused := &Error{Wire: schemas.ErrorOf(codeDuplicateID)}
+	id := schemas.U64(9)
+	row := schemas.Order{OrderID: &id, ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Type: "limit", Tick: 5000, Qty: 3, FilledQty: 2}
+	market := limit(1, "yes", 0, 3)
+	market.Type, market.Tick, market.MaxCost = "market", nil, 1000
+	for name, c := range map[string]struct {
+		order  schemas.PlaceOrder
+		change func(*schemas.Order)
+		other  bool
+	}{
+		"the same":                       {limit(1, "yes", 5000, 3), func(*schemas.Order) {}, false},
+		"another market":                 {limit(1, "yes", 5000, 3), func(o *schemas.Order) { o.MarketID = 2 }, true},
+		"another side":                   {limit(1, "yes", 5000, 3), func(o *schemas.Order) { o.Side = "sell" }, true},
+		"another outcome":                {limit(1, "no", 5000, 3), func(*schemas.Order) {}, true},
+		"another price":                  {limit(1, "yes", 5100, 3), func(*schemas.Order) {}, true},
+		"another quantity":               {limit(1, "yes", 5000, 4), func(*schemas.Order) {}, true},
+		"another type":                   {market, func(*schemas.Order) {}, true},
+		"a market order":                 {market, func(o *schemas.Order) { o.Type, o.Tick, o.MaxCost = "market", 4900, 990 }, false},
+		"a rejected order without those": {limit(1, "yes", 5000, 3), func(o *schemas.Order) { o.OrderID, o.Tick, o.Qty = nil, 0, 0 }, false},
+		"a rejected order of a side":     {limit(1, "yes", 5000, 3), func(o *schemas.Order) { o.OrderID, o.Side = nil, "sell" }, true},
+	} {
+		o := row
+		c.change(&o)
+		if err := differs(&c.order, &o, refused); (err != nil) != c.other || c.other && (codeOf(err) != codeDuplicateID || MayBeDone(err)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		replace schemas.ReplaceOrder
+		other   bool
+	}{
+		"what remains":       {schemas.ReplaceOrder{Tick: schemas.Ptr(schemas.Int(5000))}, false},
+		"another price":      {schemas.ReplaceOrder{Tick: schemas.Ptr(schemas.Int(5100))}, true},
+		"another quantity":   {schemas.ReplaceOrder{Qty: schemas.Ptr(schemas.Int(4))}, true},
+		"a total of another": {schemas.ReplaceOrder{Qty: schemas.Ptr(schemas.Int(4)), KeepTotal: true}, false},
+	} {
+		if err := differsReplaced(&c.replace, &row, refused); (err != nil) != c.other {
+			t.Errorf("a replace with %s: %v", name, err)
+		}
+	}
+}
+
 // TestReplaceWithALostAnswer tests that a replace whose response is lost is sent again with the same
 // id, and that the duplicate returns what the first attempt did to both orders.
 func TestReplaceWithALostAnswer(t *testing.T) {
-	found := `{"orders":[{"order_id":"9","client_order_id":"1","status":"resting","filled_qty":0,"remaining_qty":5,"created_seq":"9"}],"cursor":"","as_of_seq":"12"}`
+	found := `{"orders":[{"order_id":"9","client_order_id":"1","type":"limit","tick":5100,"qty":5,"status":"resting","filled_qty":0,"remaining_qty":5,"created_seq":"9"}],"cursor":"","as_of_seq":"12"}`
 	none := `{"fills":[],"cursor":"","as_of_seq":"12"}`
 	old := `{"order_id":"4","status":"canceled","reason":"replaced","qty":10,"filled_qty":3,"remaining_qty":0,"as_of_seq":"12"}`
 	in := schemas.ReplaceOrder{OrderID: 4, ClientOrderID: 1, Tick: schemas.Ptr(schemas.Int(5100)), Qty: schemas.Ptr(schemas.Int(5))}

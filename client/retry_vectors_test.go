@@ -57,7 +57,10 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		a.left = a.left[1:]
 	}
 	word, more, _ := strings.Cut(what, " ")
-	order := map[string]any{"client_order_id": "7", "order_id": "9", "status": "resting", "created_seq": "9", "reason": ""}
+	order := map[string]any{
+		"client_order_id": "7", "order_id": "9", "market_id": 1, "side": "buy", "outcome": "yes", "type": "limit", "tick": 5000, "qty": 1,
+		"status": "resting", "created_seq": "9", "reason": "",
+	}
 	list := func(orders ...any) (*http.Response, error) {
 		return reply(200, map[string]any{"orders": append([]any{}, orders...), "cursor": ""})
 	}
@@ -74,12 +77,25 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	case "rejected order":
 		order["order_id"], order["status"], order["reason"] = nil, "rejected", "insufficient_balance"
 		return list(order)
+	case "another order":
+		order["tick"] = 100
+		return list(order)
+	case "not JSON":
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("<html>"))}, nil
 	case "no order":
 		return list()
 	case "unauthorized with a date":
 		resp, err := reply(401, schemas.ErrorBody{Error: schemas.ErrorOf("unauthorized")})
 		resp.Header.Set("Date", time.Now().Add(-a.clock).UTC().Format(http.TimeFormat))
 		return resp, err
+	}
+	if ms, late := strings.CutPrefix(what, "unauthorized after "); late {
+		n, err := strconv.Atoi(ms)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		time.Sleep(time.Duration(n) * time.Millisecond) // of the test's clock
+		return reply(401, schemas.ErrorBody{Error: schemas.ErrorOf("unauthorized")})
 	}
 	number, err := strconv.Atoi(more)
 	switch {
@@ -125,7 +141,7 @@ func (c *retryCase) run(t *testing.T) {
 	case "place":
 		order, err = client.PlaceOrder(ctx, limit(7, "yes", 5000, 1))
 	case "replace":
-		order.OrderID, err = replaced(client.Replace(ctx, schemas.ReplaceOrder{OrderID: 9, ClientOrderID: 7}))
+		order.OrderID, err = replaced(client.Replace(ctx, schemas.ReplaceOrder{OrderID: 9, ClientOrderID: 7, Tick: schemas.Ptr(schemas.Int(5000))}))
 	case "cancel":
 		_, err = client.Cancel(ctx, 9)
 	case "cancel_all":

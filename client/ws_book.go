@@ -42,30 +42,26 @@ func (l *streamConn) applySnapshot(m *serverMessage) error {
 
 // applyDelta applies a change. After a gap, and if the change is late, the book is unknown until a
 // snapshot.
-func (l *streamConn) applyDelta(m *serverMessage) (done applied, err error) {
-	done.fresh = true
-	var d schemas.WSBookDelta
-	if err := decode(m.Msg, &d); err != nil {
-		return done, err
-	}
+func (l *streamConn) applyDelta(m *serverMessage, d *schemas.WSBookDelta, age time.Duration) applied {
+	done := applied{fresh: true}
 	at, b := chain{m.Sid, d.MarketID}, l.books[d.MarketID]
 	follows := b != nil && b.complete && b.Generation == d.Generation && l.last[at] == m.PrevSeq
 	l.last[at] = m.Seq
-	if age := l.client.Now().Sub(time.Unix(0, d.Ts.Int64())); follows && l.clockKnown && age > MaxAge {
+	if follows && age > MaxAge {
 		done.late = age
 	}
 	switch {
 	case follows && done.late == 0:
 		b.change(d.Changes)
 		b.seq, b.Ts = m.Seq, d.Ts
-		return done, nil
+		return done
 	case b != nil:
 		b.complete = false
 	}
 	if !l.snapshotRequested[d.MarketID] {
 		done.gap = d.MarketID
 	}
-	return done, nil
+	return done
 }
 
 func (b *localBook) change(changes []schemas.WSChange) {

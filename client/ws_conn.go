@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -34,6 +35,7 @@ type streamConn struct {
 	snapshotRequested map[uint32]bool       // markets with a snapshot on the way
 	skipEvents        int                   // events to skip, delivered by an earlier connection
 	clockKnown        bool                  // the client's clock was measured, and the venue's is no virtual one
+	measuredAt        time.Time             // when that was tried
 
 	id         int
 	pending    map[int][]byte // commands without a response yet
@@ -71,10 +73,10 @@ func (s *Stream) connect(ctx context.Context) (*streamConn, error) {
 // connectTo dials a node. After a 401 caused by a slow connection, a wrong clock or a replaced key it corrects
 // that and dials again.
 func (s *Stream) connectTo(ctx context.Context, n *Node) (*streamConn, error) {
-	signed, before, by := time.Now(), s.client.offset.Load(), s.client.credentials.Load()
+	signed, before, by := time.Now(), s.client.clock.Load(), s.client.credentials.Load()
 	l, err := s.dial(ctx, n)
 	var r *handshakeError
-	if errors.As(err, &r) && r.status == http.StatusUnauthorized && (s.client.correctClock(r.date) || s.client.offset.Load() != before || isLate(signed)) {
+	if errors.As(err, &r) && r.status == http.StatusUnauthorized && (s.client.correctClock(r.date) || s.client.clock.Load() != before || isLate(signed)) {
 		by = s.client.credentials.Load()
 		l, err = s.dial(ctx, n)
 	}
@@ -113,14 +115,14 @@ func (s *Stream) dial(ctx context.Context, n *Node) (*streamConn, error) {
 	return l, nil
 }
 
-// run subscribes and handles messages until the connection ends.
-func (l *streamConn) run(ctx context.Context) error {
+// run subscribes and handles messages until the connection ends. It calls opened after the first one.
+func (l *streamConn) run(ctx context.Context, opened func()) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer func() { stop(); _ = l.ws.CloseNow(); l.background.Wait() }()
 	l.silenceTimer = time.NewTimer(l.timing.silence / 2)
 	l.background.Go(func() { l.watchSilence(ctx) })
 	if slices.Contains(l.opt.Channels, "orderbook_delta") {
-		l.measureClock(ctx)
+		l.clockKnown = l.measureClock(ctx)
 	}
 	if err := l.subscribe(ctx); err != nil {
 		return err
@@ -133,16 +135,35 @@ func (l *streamConn) run(ctx context.Context) error {
 		if err := l.handle(ctx, m); err != nil {
 			return err
 		}
+		opened()
+		opened = func() {}
 	}
 }
 
-// measureClock measures the clock, so that the age of a message can be told. Without an answer this
-// connection judges no age.
-func (l *streamConn) measureClock(ctx context.Context) {
+// measureClock measures the clock, and reports whether the age of a message can be told. Without an answer to the
+// first measure this connection judges no age.
+func (l *streamConn) measureClock(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeouts.Of(nodeTimeout))
 	defer cancel()
+	l.measuredAt = time.Now()
 	_, virtual, err := l.client.syncClock(ctx)
-	l.clockKnown = err == nil && !virtual
+	return err == nil && !virtual
+}
+
+// measuredFor is how long a measure of the clock is enough to call a change late.
+const measuredFor = 10 * time.Second
+
+// age returns how old a change is. If it is late, or of the future, by a clock that was not measured just now, the
+// clock is measured first: it stands still while a machine sleeps, and a wrong clock would make every change late.
+func (l *streamConn) age(ctx context.Context, ts schemas.U64) time.Duration {
+	if !l.clockKnown {
+		return 0
+	}
+	at := time.Unix(0, ts.Int64())
+	if l.client.Now().Sub(at).Abs() > MaxAge && time.Since(l.measuredAt) > l.timing.measured {
+		_ = l.measureClock(ctx) // without an answer the last one holds
+	}
+	return l.client.Now().Sub(at)
 }
 
 // subscribe subscribes to all channels and resumes the account.
@@ -201,7 +222,13 @@ func (l *streamConn) readMessage(ctx context.Context) (*serverMessage, error) {
 		return nil, err
 	}
 	m := &serverMessage{raw: raw}
-	return m, decode(raw, m)
+	if err := decode(raw, m); err != nil {
+		return nil, err
+	}
+	if m.Type == "" || m.Msg.Kind() != '{' {
+		return nil, errNoVenue
+	}
+	return m, nil
 }
 
 // watchSilence sends a ping when nothing has arrived for half of the silence timeout, and closes the connection if
@@ -229,14 +256,12 @@ func (l *streamConn) awaitNext() {
 	l.silenceTimer.Reset(l.timing.silence / 2)
 }
 
-// decodeError is the error of a message that cannot be decoded.
-type decodeError struct{ error }
-
-func (u *decodeError) Unwrap() error { return u.error }
+// errNoVenue is the error of what is no message of the venue.
+var errNoVenue = errors.New("what arrived is no message of the venue")
 
 func decode(raw []byte, into any) error {
 	if err := json.Unmarshal(raw, into); err != nil {
-		return &decodeError{err}
+		return fmt.Errorf("%w: %w", errNoVenue, err)
 	}
 	return nil
 }

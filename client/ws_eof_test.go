@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/sha1"
 	"encoding/base64"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -31,8 +32,8 @@ func TestCutWithinAMessage(t *testing.T) {
 			defer conn.Close()
 			sendAndClose(t, conn, rw, append([]byte(accepted(r.Header.Get("Sec-WebSocket-Key"))), whole[:cut]...))
 		}))
-		_, err := Must(New(s.URL, "k", make([]byte, 32))).Stream(StreamOptions{Channels: []string{"trades"}}).runConn(t.Context(), func() {})
-		if err == nil || isFatal(err) {
+		err := Must(New(s.URL, "k", make([]byte, 32))).Stream(StreamOptions{Channels: []string{"trades"}}).runConn(t.Context(), func() {})
+		if err == nil || errors.Is(err, errNoVenue) {
 			t.Errorf("cut at %d: %v", cut, err)
 		}
 		s.Close()

@@ -20,7 +20,7 @@ func (l *streamConn) handle(ctx context.Context, m *serverMessage) error {
 	case "error":
 		return l.onCommandError(ctx, m)
 	}
-	done, err := l.apply(m)
+	done, err := l.apply(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -46,14 +46,22 @@ type applied struct {
 }
 
 // apply updates books and account from a message.
-func (l *streamConn) apply(m *serverMessage) (done applied, err error) {
+func (l *streamConn) apply(ctx context.Context, m *serverMessage) (done applied, err error) {
+	var delta schemas.WSBookDelta
+	var age time.Duration
+	if m.Type == "orderbook_delta" { // may ask the venue, while others read the books
+		if err := decode(m.Msg, &delta); err != nil {
+			return done, err
+		}
+		age = l.age(ctx, delta.Ts)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch m.Type {
 	case "orderbook_snapshot":
 		return applied{fresh: true}, l.applySnapshot(m)
 	case "orderbook_delta":
-		return l.applyDelta(m)
+		return l.applyDelta(m, &delta, age), nil
 	case "user_snapshot":
 		return applied{fresh: true}, l.applyUserSnapshot(m)
 	case "user":

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -214,6 +215,51 @@ func TestLateBook(t *testing.T) {
 	}
 }
 
+// TestClockWhileAStreamIsOpen tests that a clock which is wrong by now, such as after a sleep of the machine, is
+// measured again before a change counts as late, once for a while.
+func TestClockWhileAStreamIsOpen(t *testing.T) {
+	for name, off := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			var measures atomic.Int32
+			now := func() string {
+				measures.Add(1)
+				return fmt.Sprintf(`{"server_time":"%d","clock":"wall"}`, time.Now().UnixNano())
+			}
+			deltaOf := func(seq int, ago time.Duration) string {
+				return strings.Replace(deltaAt(seq, seq-1, 1, 5000, seq), `}]}`, fmt.Sprintf(`}],"ts":"%d"}`, time.Now().Add(-ago).UnixNano()), 1)
+			}
+			change, jumped := make(chan struct{}), make(chan struct{})
+			d := &scriptedServer{t: t, free: make(chan struct{}), time: now, scripts: []func(*scriptedConn){func(s *scriptedConn) {
+				s.expect(subscribeBook)
+				s.send(bookIs, bookAt(10, 0, 1, "[]"))
+				close(change)
+				<-jumped
+				s.send(deltaOf(11, 0), deltaOf(12, 0))
+				s.expectIdle()
+			}}}
+			srv := httptest.NewServer(d)
+			w := quick
+			w.measured = 0
+			f := follow(t, Must(New(srv.URL, "k", make([]byte, schemas.SecretLen))), w, "orderbook_delta")
+			t.Cleanup(func() { f.stop(); close(d.free); srv.Close(); d.open.Wait() })
+			<-change
+			f.bookIsNow(10, "1 []")
+			before := measures.Load()
+			f.client.SetClock(off)
+			close(jumped)
+			f.bookIsNow(12, "1 [[5000 12]]")
+			if n := measures.Load() - before; n < 2 {
+				t.Errorf("the clock was read %d times, want twice for a measure", n)
+			}
+			if got := time.Until(f.client.Now()).Abs(); got > time.Minute {
+				t.Errorf("the clock is wrong by %v", got)
+			}
+			f.stop()
+			_ = f.ended()
+		})
+	}
+}
+
 // TestResumeWithinACommand tests that a connection that breaks between the events of one
 // command resumes before that command without repeating its events.
 func TestResumeWithinACommand(t *testing.T) {
@@ -297,13 +343,36 @@ func TestFinal(t *testing.T) {
 			s.send(`{"id":1,"type":"error","msg":{"code":7,"name":"unknown_market"}}`)
 			s.expectIdle()
 		}, func(err error) bool { var r *CommandError; return errors.As(err, &r) && r.Code == 7 }},
-		{"not JSON", func(s *scriptedConn) { s.send(`{"type":`); s.expectIdle() }, func(err error) bool { var u *decodeError; return errors.As(err, &u) }},
-		{"of another shape", func(s *scriptedConn) { s.send(`{"type":"user_snapshot","msg":{"cash":true}}`); s.expectIdle() }, func(err error) bool { var u *decodeError; return errors.As(err, &u) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := streamOf(t, []string{"orderbook_delta"}, func(s *scriptedConn) { s.expect(subscribeBook); c.play(s) })
 			if err := f.ended(); !c.ok(err) {
 				t.Errorf("ended with %v", err)
+			}
+		})
+	}
+}
+
+// TestNoMessage tests that a connection on which something else than a message arrives is left, like one that broke.
+func TestNoMessage(t *testing.T) {
+	for _, garbage := range []string{`{"type":`, `null`, `5`, `[]`, `{}`, `{"type":"trade"}`, `{"type":"trade","msg":5}`, `{"type":"user_snapshot","msg":{"cash":true}}`, `{"type":"orderbook_delta","msg":{"market_id":"x"}}`, `{"type":"error","msg":{"name":5}}`} {
+		t.Run(garbage, func(t *testing.T) {
+			f := streamOf(t, []string{"orderbook_delta"},
+				func(s *scriptedConn) {
+					s.expect(subscribeBook)
+					s.send(bookIs, bookAt(10, 0, 1, "[]"), garbage)
+					s.expectIdle()
+				},
+				func(s *scriptedConn) {
+					s.expect(subscribeBook)
+					s.send(bookIs, bookAt(11, 0, 1, "[]"))
+					s.expectIdle()
+				})
+			f.bookIsNow(11, "1 []")
+			f.stop()
+			_ = f.ended()
+			if len(f.disconnects) != 1 || !errors.Is(f.disconnects[0], errNoVenue) {
+				t.Errorf("the connections ended with %v", f.disconnects)
 			}
 		})
 	}

@@ -35,7 +35,8 @@ type StreamOptions struct {
 
 	// OnLate is called when a change of a book came later than MaxAge after its time. The book is then
 	// unknown until the snapshot that the stream has requested. What a slow reader has in its own
-	// buffers nobody else sees. On an arena, whose time is virtual, nothing is late.
+	// buffers nobody else sees. On an arena, whose time is virtual, nothing is late. If the clock was not
+	// measured just now, it is measured first: it stands still while a machine sleeps.
 	OnLate func(market uint32, age time.Duration)
 }
 
@@ -72,10 +73,11 @@ type Stream struct {
 }
 
 // streamTiming holds the bounds of the wait between two attempts to connect, which
-// doubles, the silence timeout of a connection, and how long the first connection is tried.
-type streamTiming struct{ minBackoff, maxBackoff, silence, first time.Duration }
+// doubles, the silence timeout of a connection, how long the first connection is tried, and how long a
+// measure of the clock holds.
+type streamTiming struct{ minBackoff, maxBackoff, silence, first, measured time.Duration }
 
-var defaultTiming = streamTiming{minBackoff: 200 * time.Millisecond, maxBackoff: 10 * time.Second, silence: 10 * time.Second, first: callTimeout}
+var defaultTiming = streamTiming{minBackoff: 200 * time.Millisecond, maxBackoff: maxBackoff, silence: 10 * time.Second, first: callTimeout, measured: measuredFor}
 
 // Stream returns a stream; Run starts it.
 func (c *Client) Stream(o StreamOptions) *Stream {
@@ -92,22 +94,34 @@ func (s *Stream) Disconnects() int {
 	return s.disconnects
 }
 
-// Run follows the stream until ctx ends, and then returns its error. It returns earlier if it gets no first connection
+// Run follows the stream until ctx ends, and then returns its error. It returns earlier if no first message comes
 // within 30 s, and on an error that reconnecting does not fix: an *Error with the retry rule Never, a
-// *CommandError, a close with CloseRevoked (unless Reload has another key), or a message that cannot be decoded. All its
-// goroutines have ended when it returns.
+// *CommandError, or a close with CloseRevoked (unless Reload has another key). A connection on which something else
+// than a message arrives is left. All its goroutines have ended when it returns.
 func (s *Stream) Run(ctx context.Context) error {
 	pause := s.timing.minBackoff
 	lost, logged := time.Now(), true // the first attempts end in an error or in a stream
 	end := lost.Add(max(s.timing.first, Timeout(0)))
 	for {
 		start, by := time.Now(), s.client.credentials.Load()
-		began, err := s.runConn(ctx, func() {
+		began := false
+		conn, leave := context.WithCancelCause(ctx)
+		inTime := func() bool { return true }
+		if !end.IsZero() {
+			inTime = time.AfterFunc(time.Until(end), func() { leave(errNoMessage) }).Stop
+		}
+		err := s.runConn(conn, func() {
 			if end.IsZero() && logged {
 				s.opt.Log.Info("the stream is back", "after", time.Since(lost).Round(time.Millisecond))
 			}
-			end, logged = time.Time{}, false
+			inTime()
+			end, logged, began = time.Time{}, false, true
 		})
+		inTime()
+		if cause := context.Cause(conn); errors.Is(cause, errNoMessage) {
+			err = cause
+		}
+		leave(nil)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -146,11 +160,10 @@ const CloseRevoked = 4401
 func isFatal(err error) bool {
 	var e *Error
 	var refused *CommandError
-	var foreign *decodeError
 	if errors.As(err, &refused) && refused.Name == "sequencing_timeout" {
 		return false // the node had not applied what the subscription waits for
 	}
-	return errors.As(err, &e) && e.Retry() == schemas.Never || errors.As(err, &refused) || errors.As(err, &foreign) || websocket.CloseStatus(err) == CloseRevoked
+	return errors.As(err, &e) && e.Retry() == schemas.Never || errors.As(err, &refused) || websocket.CloseStatus(err) == CloseRevoked
 }
 
 // serverRetryAfter returns the wait that the venue's error names, or 0.
@@ -162,19 +175,22 @@ func serverRetryAfter(err error) time.Duration {
 	return e.RetryAfter()
 }
 
-// runConn follows one connection until it ends, and calls opened once it has one.
-func (s *Stream) runConn(ctx context.Context, opened func()) (began bool, err error) {
+// errNoMessage is the error of a first connection that has brought no message in time.
+var errNoMessage = errors.New("no message of the venue in time")
+
+// runConn follows one connection until it ends, and calls opened at its first message: a connection that is accepted
+// and then closed brings nothing.
+func (s *Stream) runConn(ctx context.Context, opened func()) error {
 	l, err := s.connect(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	opened()
 	defer s.onDisconnect()
-	err = l.run(ctx)
+	err = l.run(ctx, opened)
 	if ctx.Err() == nil && leavesNode(err) {
 		l.node.Failed(err)
 	}
-	return true, err
+	return err
 }
 
 // leavesNode reports whether a connection ended for a reason of its node: it broke, the node stops or does

@@ -42,7 +42,7 @@ type streamRecorder struct {
 	disconnects []error
 }
 
-var quick = streamTiming{minBackoff: time.Millisecond, maxBackoff: 4 * time.Millisecond, silence: time.Minute, first: time.Minute}
+var quick = streamTiming{minBackoff: time.Millisecond, maxBackoff: 4 * time.Millisecond, silence: time.Minute, first: time.Minute, measured: time.Hour}
 
 // follow runs a stream until the test ends.
 func follow(t *testing.T, c *Client, w streamTiming, channels ...string) *streamRecorder {
@@ -229,7 +229,7 @@ func trading(t *testing.T) (h *lanetest.Server, alice *Client, trade func(from, 
 // as returns a client of another address with the same key.
 func (c *Client) as(base string, o Option) *Client {
 	out := Must(New(base, c.credentials.Load().key, c.credentials.Load().secret, o))
-	out.SetClock(time.Duration(c.offset.Load()))
+	out.clock.Store(c.clock.Load())
 	return out
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"duplex/client"
 	"duplex/cmd/dx/cli"
 	"duplex/internal/edits"
 )
@@ -37,10 +38,8 @@ func checkVariables(app *kong.Application, errs io.Writer) error {
 		}
 		_ = os.Unsetenv("DX_PORTAL")
 	}
-	if text := os.Getenv("DX_TIMEOUT"); text != "" {
-		if n, err := cli.ParseUint(text, 32); err != nil || n < 1 || n > 1_000_000 {
-			return errors.New("DX_TIMEOUT must be seconds, 1 to 1000000")
-		}
+	if err := client.CheckTimeout(os.Getenv("DX_TIMEOUT")); err != nil {
+		return fmt.Errorf("DX_TIMEOUT %w", err)
 	}
 	known := map[string]bool{"DX_MCP": true, "DX_LONG": true, devMemberVariable: true} // of an arena's agents, of tests and of dx dev --members
 	for name := range otherVariables {

@@ -105,7 +105,8 @@ func TestWarningsOfVariables(t *testing.T) {
 		{"DX_PORTAL", "https://", "agent list", 1, "DX_PORTAL_URL must be an address"},
 		{"DX_PORTAL", "127.0.0.1:1", "config check", 0, ""},
 		{"DX_CODE", "1", "completion bash", 0, "dx: DX_CODE sets --code of dx completion; the next release does not read it, so use the flag\n"},
-		{"DX_TIMEOUT", "0x10", "config check", 2, "dx: DX_TIMEOUT must be seconds, 1 to 1000000\n"},
+		{"DX_TIMEOUT", "0x10", "config check", 2, "dx: DX_TIMEOUT must be seconds, above 0 and at most 86400\n"},
+		{"DX_TIMEOUT", "0.5", "config check", 0, ""},
 		{"DX_TIMEOUT", "10", "config check", 0, ""},
 	} {
 		t.Run(c.name+"="+c.value, func(t *testing.T) {

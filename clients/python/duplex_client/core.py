@@ -363,14 +363,13 @@ def place(core: Core, order: Any, replaces: str | None = None) -> Steps:
 def differs(order: Any, row: Any) -> bool:
     """Reports whether a row is another order than one that was sent, with the same client_order_id.
 
-    It compares what a decrease, a fill or a price collar does not change. A replace may leave out the quantity, and
-    with keep_total the row has another one.
+    It compares what a decrease, a fill or a price collar does not change. A rejected row may lack a tick and a
+    quantity that were not valid. A replace may leave out members, and with keep_total the row has another quantity.
     """
     names = ["market_id", "side", "outcome"]
-    if order.get("type", "limit") == "limit":
-        names.append("tick")
-    if not order.get("keep_total"):
-        names.append("qty")
+    if row["order_id"] is not None:
+        names += ["tick"] if row["type"] == "limit" else []
+        names += [] if order.get("keep_total") else ["qty"]
     return order.get("type", "limit") != row["type"] or any(n in order and order[n] != row[n] for n in names)
 
 

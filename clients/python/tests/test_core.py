@@ -142,7 +142,7 @@ class Retries(unittest.TestCase):
 
     def test_what_makes_another_order(self):
         market = {**ORDER, "type": "market", "max_cost": "1000", "worst_tick": 5000}
-        row = {**ORDER, "type": "limit", "max_cost": "0", "filled_qty": 4, "remaining_qty": 1}
+        row = {**ORDER, "order_id": "9", "type": "limit", "max_cost": "0", "filled_qty": 4, "remaining_qty": 1}
         for order, change, want in (
             (ORDER, {}, False),
             (ORDER, {"market_id": 2}, True),
@@ -150,6 +150,8 @@ class Retries(unittest.TestCase):
             (ORDER, {"outcome": "no"}, True),
             (ORDER, {"qty": 11}, True),
             (ORDER, {"tick": 4600}, True),
+            (ORDER, {"order_id": None, "tick": 0, "qty": 0}, False),
+            (ORDER, {"order_id": None, "side": "sell"}, True),
             (ORDER, {"type": "market"}, True),
             (market, {"type": "market", "tick": 4900, "max_cost": "990"}, False),
             (market, {"type": "market", "qty": 11}, True),
