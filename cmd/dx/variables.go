@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"duplex/client"
-	"duplex/cmd/dx/cli"
 	"duplex/internal/edits"
 )
 
