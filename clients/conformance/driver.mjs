@@ -1,6 +1,6 @@
 // Uses the TypeScript client as the conformance suite tells it: a JSON request a line, a JSON reply a line.
 import { createInterface } from "node:readline";
-import { Client, isNotExecuted, Stream, UnknownOutcome, VenueError } from "duplex-client";
+import { Client, NotExecuted, Stream, UnknownOutcome, VenueError } from "duplex-client";
 
 const state = { messages: 0, fills: [], disconnects: 0, late: 0, oldest_ms: 0, ended: "" };
 let client, stream, market;
@@ -12,7 +12,7 @@ const result = async (call) => {
   } catch (e) {
     if (e instanceof VenueError) return e.code || `status ${e.status}`;
     if (e instanceof UnknownOutcome) return "unknown";
-    return isNotExecuted(e) ? "refused" : "lost";
+    return e instanceof NotExecuted ? "refused" : "lost";
   }
   return "ok";
 };

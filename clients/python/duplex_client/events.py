@@ -245,7 +245,7 @@ class State:
         yield self._command(commands, "subscribe", params)
         while True:
             data = yield from self._read(frames)
-            deliver, late = True, 0.0
+            deliver, late, market = True, 0.0, 0
             try:
                 message = json.loads(data)
                 kind, msg = message["type"], message["msg"]

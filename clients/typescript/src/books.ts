@@ -10,7 +10,7 @@ export type Level = [tick: number, qty: number];
 export type Book = Omit<Events["WSBook"], "yes" | "no"> & { seq: string; yes: Level[]; no: Level[] };
 
 /** How old the change of a book may be, in milliseconds. */
-const mostAge = 2000;
+export const mostAge = 2000;
 
 export class Books {
   readonly #books = new Map<number, Book>(); // the known ones

@@ -1,8 +1,8 @@
 // Signed REST requests and their repeats.
 import type { components, paths } from "./api.js";
-import { UnknownOutcome, VenueError } from "./errors.js";
+import { isNotExecuted, NotExecuted, UnknownOutcome, VenueError } from "./errors.js";
 import { environmentTimeout, type Platform, platform, type Transport } from "./platform.js";
-import { attempts, Executed, type Repeat, repeatOf } from "./retry.js";
+import { attempts, Executed, type Repeat, repeatOf, sameBytes } from "./retry.js";
 import { baseUrl, clientOrderId, sign } from "./values.js";
 
 type Schemas = components["schemas"];
@@ -39,24 +39,30 @@ export class Client {
   /** @internal */
   readonly platform: Platform = platform;
   #transport: Promise<Transport> | undefined;
-  #offset = 0; // ms that the venue's clock is ahead
+  #ahead: number | undefined; // the venue's time less the clock that only rises, in ms
 
-  /** Throws TypeError if url is not http or https, host and port alone. */
+  /** Throws TypeError if url is not http or https, host and port alone, and RangeError if DX_TIMEOUT is no time. */
   constructor(
     url: string,
     readonly key: string,
     readonly secret: string,
-    { timeout = environmentTimeout() ?? 5000, budget = Math.max(30_000, timeout), log = (line) => console.warn(line) }: ClientOptions = {},
+    { timeout, budget, log = (line) => console.warn(line) }: ClientOptions = {},
   ) {
     this.url = baseUrl(url);
-    this.timeout = timeout;
-    this.budget = budget;
+    const set = environmentTimeout();
+    this.timeout = timeout ?? set ?? 5000;
+    this.budget = budget ?? Math.max(30_000, this.timeout);
     this.log = log;
   }
 
-  /** The venue's clock in Unix milliseconds: the local clock, corrected by what the venue's responses say. */
+  /**
+   * The venue's time in Unix milliseconds: the local clock at the first use, or what the venue said last, plus what has
+   * passed since by a clock that only rises. A local clock that is set, forward or back, changes nothing. A clock that
+   * stands still while a machine sleeps is corrected by the next 401, or by a stream.
+   */
   now(): number {
-    return this.platform.wall() + this.#offset;
+    this.#ahead ??= this.platform.wall() - this.platform.now();
+    return this.platform.now() + this.#ahead;
   }
 
   /**
@@ -67,7 +73,7 @@ export class Client {
    * request may have canceled it, and in the response to a repeated batch of cancels each such order has
    * unknown_order. Other writes without a response are not repeated.
    *
-   * Throws VenueError, UnknownOutcome, or the error of fetch if a read got no response or the venue was not reached.
+   * Throws VenueError, UnknownOutcome, NotExecuted without a connection, or the error of fetch if a read got no response.
    */
   async call<T>(method: string, target: string, body?: unknown): Promise<T> {
     return (await this.request(repeatOf(method, target), method, target, body)) as T;
@@ -82,23 +88,27 @@ export class Client {
     const steps = attempts(`${method} ${target}`, repeat, end, platform.random);
     let headers: Record<string, string> = {};
     let signed = 0;
+    let ahead: number | undefined; // #ahead when it signed
     for (let step = steps.next(); ; ) {
       if (step.done) return step.value;
       if (step.value.wait > 0) await this.sleep(step.value.wait, signal);
       if (step.value.fresh) {
         signed = platform.now();
-        headers = await this.headers(method, target, raw);
+        const signing = this.headers(method, target, raw); // it has taken the time
+        ahead = this.#ahead;
+        headers = await signing;
       }
       const timeout = new AbortController();
       const stop = () => timeout.abort(signal?.reason);
       signal?.addEventListener("abort", stop);
       const ms = Math.max(1, Math.min(this.timeout, end - platform.now()));
       const cancel = platform.after(ms, () => timeout.abort(new DOMException(`no response within ${Math.round(ms)} ms`, "TimeoutError")));
-      let answer: { body?: unknown; error?: unknown; corrected?: boolean };
+      let answer: { body?: unknown; error?: unknown; mend?: "late" | "clock" | undefined };
       try {
         answer = { body: await this.send(transport, method, target, raw, headers, timeout.signal) };
-      } catch (error) {
-        answer = { error, corrected: error instanceof VenueError && error.status === 401 && this.#correct(error.date) };
+      } catch (e) {
+        const error = isNotExecuted(e) ? new NotExecuted(`no connection to ${this.url}: ${reason(e)}`, { cause: e }) : e;
+        answer = { error, mend: error instanceof VenueError && error.status === 401 ? this.#causeOf401(signed, ahead, error.date) : undefined };
       } finally {
         cancel();
         signal?.removeEventListener("abort", stop);
@@ -148,12 +158,15 @@ export class Client {
     throw new VenueError(response.status, error, date);
   }
 
-  /** Sets the clock from a Date header. Reports false if the clock agrees with it. */
-  #correct(date: string): boolean {
-    const difference = Date.parse(date) + 500 - this.now();
-    if (!(Math.abs(difference) >= clockDifference)) return false;
-    this.#offset += difference;
-    return true;
+  /**
+   * Returns why the venue did not accept a signature, undefined if another one would not be accepted either. After a
+   * long way Date may be old as well, so it does not correct the clock; another call may have done so in the meantime.
+   */
+  #causeOf401(signed: number, ahead: number | undefined, date: string): "late" | "clock" | undefined {
+    if (this.platform.now() - signed >= sameBytes) return "late";
+    const time = Date.parse(date) + 500;
+    if (Math.abs(time - this.now()) >= clockDifference) this.#ahead = time - this.platform.now();
+    return this.#ahead !== ahead ? "clock" : undefined;
   }
 
   /**
@@ -163,11 +176,11 @@ export class Client {
   async syncClock({ budget = this.budget, ...limits }: Limits = {}): Promise<Schemas["Time"] | undefined> {
     const end = this.platform.now() + budget;
     for (let n = 0; n < 2; n++) {
-      const sent = this.platform.wall();
+      const sent = this.platform.now();
       const time = (await this.request("any", "GET", "/v1/time", undefined, { ...limits, budget: end - this.platform.now() })) as Schemas["Time"];
-      const received = this.platform.wall();
-      if (received < sent || received - sent > 1000) continue; // the first one may have made the connection
-      this.#offset = Number(BigInt(time.server_time) / 1000n) / 1000 - (sent + received) / 2;
+      const received = this.platform.now();
+      if (received - sent > 1000) continue; // the first one may have made the connection
+      this.#ahead = Number(BigInt(time.server_time) / 1000n) / 1000 - (sent + received) / 2;
       return time;
     }
     return undefined;
@@ -177,7 +190,7 @@ export class Client {
    * Places an order once, even if responses are lost. Its client_order_id may be any text (clientOrderId) that the
    * account has not used. Returns the response, or the order as it is now if its response was lost. Throws VenueError
    * if the venue rejected the order, and UnknownOutcome if a response was lost and the venue does not say what became
-   * of the order.
+   * of the order. If a response was lost and another order has the client_order_id, the VenueError has that order.
    */
   async place(order: Schemas["PlaceOrder"]): Promise<Schemas["Outcome"] | Schemas["Order"]> {
     return this.#once<Schemas["Outcome"]>("/v1/portfolio/orders", order);
@@ -188,7 +201,7 @@ export class Client {
     return this.#once<Schemas["Replacement"]>(`/v1/portfolio/orders/${encodeURIComponent(orderId)}/replace`, order);
   }
 
-  async #once<T>(target: string, order: { client_order_id: string }): Promise<T | Schemas["Order"]> {
+  async #once<T>(target: string, order: Sent): Promise<T | Schemas["Order"]> {
     const client_order_id = await clientOrderId(order.client_order_id);
     const start = this.platform.now();
     try {
@@ -198,6 +211,11 @@ export class Client {
       const unknown = new UnknownOutcome(e.message, { cause: e.cause });
       const row = await this.#find(client_order_id, this.budget - (this.platform.now() - start)).catch(() => undefined);
       if (!row) throw unknown;
+      if (differs(order, row)) {
+        const other = new VenueError(e.status, { code: "duplicate_client_order_id", origin: "core", details: null, field: "client_order_id" });
+        other.order = row;
+        throw other;
+      }
       if (row.order_id === null) throw new VenueError(e.status, { code: row.reason, origin: "core", details: null });
       return row;
     }
@@ -293,6 +311,26 @@ export class Client {
       if (!cursor) return;
     }
   }
+}
+
+/** What differs compares: a placement, or a replace. */
+type Sent = { client_order_id: string } & Partial<Pick<Schemas["PlaceOrder"], "market_id" | "side" | "outcome" | "type" | "tick" | "qty">> & Pick<Schemas["ReplaceOrder"], "keep_total">;
+
+/**
+ * Reports whether a row is another order than one that was sent, with the same client_order_id. It compares what a
+ * decrease, a fill or a price collar does not change. A rejected row may lack a tick and a quantity that were not valid.
+ * A replace may leave out members, and with keep_total the row has another quantity.
+ */
+function differs(sent: Sent, row: Schemas["Order"]): boolean {
+  const { market_id, side, outcome, type = "limit", tick, qty, keep_total } = sent;
+  const another = <T>(want: T | undefined, got: T) => want !== undefined && want !== got;
+  if (type !== row.type || another(market_id, row.market_id) || another(side, row.side) || another(outcome, row.outcome)) return true;
+  return row.order_id !== null && ((type === "limit" && another(tick, row.tick)) || (!keep_total && another(qty, row.qty)));
+}
+
+/** Returns the innermost text of an error. */
+function reason(e: unknown): string {
+  return e instanceof Error ? (e.cause instanceof Error && reason(e.cause)) || e.message : String(e);
 }
 
 /** Returns a query string with its question mark, or "". */

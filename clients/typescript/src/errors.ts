@@ -1,10 +1,13 @@
 // The errors of the client, and what they say about the request.
+import type { components } from "./api.js";
 
 /** A response other than 2xx. Its code is "" if the response is not the venue's, such as a proxy's. */
 export class VenueError extends Error {
   readonly code: string;
   readonly origin: string;
   readonly details: Record<string, string>;
+  /** Of duplicate_client_order_id after a lost response: the other order, which has the client_order_id. */
+  order?: components["schemas"]["Order"];
   constructor(
     readonly status: number,
     error: { code: string; origin: string; details: Record<string, string> | null; field?: string; hint?: string },
@@ -29,6 +32,10 @@ VenueError.prototype.name = "VenueError";
 export class UnknownOutcome extends Error {}
 UnknownOutcome.prototype.name = "UnknownOutcome";
 
+/** The request got no connection, so it was certainly not executed: refused, no such host, TLS to a plain port. */
+export class NotExecuted extends Error {}
+NotExecuted.prototype.name = "NotExecuted";
+
 /** The request was not executed, so a new request with a new signature is safe (docs/rules/errors.md#retry-safe). */
 const safe: ReadonlySet<string> = new Set(["rate_limited", "too_many_connections", "shed", "draining", "node_behind", "history_behind", "funding_unavailable"]);
 /** The request may have been executed (docs/rules/errors.md#retry-unknown). */
@@ -40,7 +47,7 @@ const unknown: ReadonlySet<string> = new Set(["sequencing_timeout", "internal"])
  * venue, or of a proxy: its status decides.
  */
 export function verdict(error: unknown): "final" | "safe" | "unknown" {
-  if (!(error instanceof VenueError)) return isNotExecuted(error) ? "safe" : "unknown";
+  if (!(error instanceof VenueError)) return error instanceof NotExecuted ? "safe" : "unknown";
   if (safe.has(error.code)) return "safe";
   return unknown.has(error.code) || error.status >= 500 ? "unknown" : "final";
 }
@@ -55,6 +62,7 @@ const noTrust = /^(CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SEL
 export function isNotExecuted(error: unknown): boolean {
   for (let e = error, depth = 0; e instanceof Error && depth < 8; e = e.cause, depth++) {
     const { code = "", syscall, errors } = e as Error & { code?: unknown; syscall?: string; errors?: unknown[] };
+    if (e.message === "bad port") return true; // fetch blocks some
     // One error for each address of the host.
     if (Array.isArray(errors) && errors.length > 0) return errors.every(isNotExecuted);
     if (typeof code !== "string") continue;

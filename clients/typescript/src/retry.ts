@@ -15,7 +15,7 @@ const read = /^(GET \/|POST \/v1\/portfolio\/orders\/preview$)/;
 export const repeatOf = (method: string, target: string): Repeat => (read.test(`${method} ${target}`) ? "any" : exact.test(`${method} ${target}`) ? "bytes" : "never");
 
 /** A signature is valid for 5 s. The same signed bytes are sent again for this many milliseconds. */
-const sameBytes = 4000;
+export const sameBytes = 4000;
 const firstWait = 50;
 const longestWait = 2000;
 
@@ -47,8 +47,8 @@ export interface Answer {
   signed: number;
   body?: unknown;
   error?: unknown;
-  /** The error is a 401 whose Date has just corrected the clock. */
-  corrected?: boolean;
+  /** The error is a 401, and why a new signature may be accepted: the request was long on its way, or the clock was wrong. */
+  mend?: "late" | "clock" | undefined;
 }
 
 /** An earlier attempt of this request was executed: the order with its client_order_id says how. */
@@ -68,15 +68,15 @@ export class Executed extends UnknownOutcome {
 export function* attempts(request: string, repeat: Repeat, end: number, random: () => number): Generator<Attempt, unknown, Answer> {
   const backoff = new Backoff(random);
   let lost: unknown; // the error of the first attempt that may have been executed
-  let corrected = false;
+  const mended = new Set<string>(); // each once
   let next: Attempt = { wait: 0, fresh: true };
   for (;;) {
     const { at, signed, body, error, ...answer } = yield next;
     if (error === undefined) return body;
     const says = verdict(error);
     if (says === "final" && error instanceof VenueError) {
-      if (answer.corrected && !corrected && (lost === undefined || repeat !== "bytes")) {
-        corrected = true;
+      if (answer.mend && !mended.has(answer.mend) && (lost === undefined || repeat !== "bytes")) {
+        mended.add(answer.mend);
         next = { wait: 0, fresh: true };
         continue;
       }

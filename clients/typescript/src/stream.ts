@@ -1,5 +1,5 @@
 // The event lane: a WebSocket that connects again and resumes.
-import { type Book, Books } from "./books.js";
+import { type Book, Books, mostAge } from "./books.js";
 import type { Client } from "./client.js";
 import { VenueError, verdict } from "./errors.js";
 import type { components } from "./events.js";
@@ -47,11 +47,17 @@ export interface StreamOptions {
   onLate?: (marketId: number, ageMs: number) => void;
 }
 
+/**
+ * How long a measure of the clock is enough to call a change late, in milliseconds. The clock stands still while a
+ * machine sleeps, and a wrong one would make every change late.
+ */
+const measuredFor = 10_000;
+
 const mostWaiting = 10_000; // messages that are received and not iterated yet
 
 /**
- * Subscribes to channels; iterating yields their messages. The iteration throws if there is no first connection within
- * the client's budget. After a lost connection it connects again. The channel user then continues without a missing
+ * Subscribes to channels; iterating yields their messages. The iteration throws if there is no first message within
+ * the client's budget. A connection on which something else than a message arrives is left. After a lost connection it connects again. The channel user then continues without a missing
  * or repeated event (docs/rules/events.md#resume); the others begin with new snapshots. After a gap of a book, or a
  * change of it that is late, the stream requests a snapshot and drops the changes before it.
  *
@@ -91,6 +97,7 @@ export class Stream {
   close(): void {
     this.#closed.abort(new Error("the stream is closed"));
     this.#disconnect();
+    this.#books.clear(); // the iteration may never go on
   }
 
   /** Drops the connection and what it has received. The iteration continues with a new one. */
@@ -179,7 +186,8 @@ export class Stream {
       const cancel = platform.after(Math.max(1, ms), () => (timers.delete(cancel), f()));
       timers.add(cancel);
     };
-    if (end !== undefined) after(end - platform.now(), () => heard === undefined && this.#disconnect(new Error(`there was no connection within ${client.budget} ms`)));
+    let brought = false; // it has brought a message for the caller
+    if (end !== undefined) after(end - platform.now(), () => brought || this.#disconnect(new Error(`there was no connection within ${client.budget} ms`)));
 
     let lastId = 0;
     const commands = new Map<number, string>();
@@ -192,6 +200,7 @@ export class Stream {
       send(text);
     };
 
+    let measured = platform.now();
     const half = this.#silence / 2;
     let heard: number | undefined; // when a message arrived
     let asked: number | undefined; // when the stream asked, if nothing arrived since
@@ -212,9 +221,11 @@ export class Stream {
       heard = platform.now();
       asked = undefined;
       try {
-        queue.push(JSON.parse(e.data));
+        const message = JSON.parse(e.data);
+        if (typeof message.type !== "string" || typeof message.msg !== "object" || !message.msg) throw new TypeError(e.data);
+        queue.push(message);
       } catch (cause) {
-        return this.#disconnect(new Error("a message is not JSON", { cause }));
+        return this.#disconnect(new Error("what arrived is no message of the venue", { cause }));
       }
       if (queue.length > mostWaiting) this.#disconnect(new Error(`${mostWaiting} messages wait to be iterated`));
       else wake();
@@ -271,12 +282,19 @@ export class Stream {
           this.#books.snapshot(message);
         } else if (message.type === "orderbook_delta") {
           const { market_id, ts } = message.msg;
-          const age = clockKnown ? client.now() - Number(ts) / 1e6 : NaN;
+          const ageNow = () => (clockKnown ? client.now() - Number(ts) / 1e6 : NaN);
+          let age = ageNow();
+          if (Math.abs(age) > mostAge && platform.now() - measured > measuredFor) {
+            measured = platform.now();
+            await client.syncClock({ budget: client.timeout, signal: this.#closed.signal }).catch(() => {}); // without an answer the last one holds
+            age = ageNow();
+          }
           const { then, late } = this.#books.delta(message, age);
           if (then === "ask") command("update_subscription", { sid: message.sid, action: "get_snapshot", market_ids: [market_id] });
           if (late) this.#options.onLate?.(market_id, age);
           if (then !== "yield") continue;
         }
+        brought = true;
         yield message;
       }
     } finally {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import net from "node:net";
 import { test } from "node:test";
-import { Client, UnknownOutcome, VenueError } from "duplex-client";
+import { Client, NotExecuted, UnknownOutcome, VenueError } from "duplex-client";
 import { FakeClient, secret, trueTime } from "./fake.mjs";
 
 const fake = (answer, options) => {
@@ -19,9 +19,6 @@ test("DX_TIMEOUT sets the time of an attempt, and of a call if it is more", () =
     ["86400", {}, 86_400_000, 86_400_000],
     ["86400", { timeout: 3000 }, 3000, 30_000],
     ["86400", { timeout: 3000, budget: 4000 }, 3000, 4000],
-    ["soon", {}, 5000, 30_000],
-    ["0", {}, 5000, 30_000],
-    ["Infinity", {}, 5000, 30_000],
   ]) {
     process.env.DX_TIMEOUT = value;
     const client = new Client("http://127.0.0.1:1", "key", secret, given);
@@ -58,6 +55,9 @@ test("no connection is certainly not executed", async () => {
   const { port } = free.address();
   await new Promise((done) => free.close(done));
   assert.equal(await outcome(`http://127.0.0.1:${port}`), "not executed");
+  assert.equal(await outcome("http://127.0.0.1:6000"), "not executed"); // fetch blocks the port
+  await assert.rejects(new Client(`http://127.0.0.1:${port}`, "key", secret, { budget: 20 }).call("GET", "/v1/time"), (e) => e instanceof NotExecuted && e.name === "NotExecuted" && /ECONNREFUSED/.test(e.message));
+  await assert.rejects(new Client("http://127.0.0.1:6000", "key", secret, { budget: 20 }).call("GET", "/v1/time"), (e) => e instanceof NotExecuted && /bad port/.test(e.message));
   assert.equal(await outcome(`https://127.0.0.1:${speaksHttp.address().port}`), "not executed"); // TLS to a plain port
   assert.equal(await outcome(`http://127.0.0.1:${cuts.address().port}`), "lost");
   for (const server of [cuts, speaksHttp]) server.close();
@@ -155,11 +155,72 @@ test("a client_order_id of any text, wherever one is sent", async () => {
   assert.equal(sent.length, 4);
 });
 
+test("what makes another order", async () => {
+  const sent = { client_order_id: "7", market_id: 1, side: "buy", outcome: "yes", tick: 5000, qty: 3 };
+  const market = { ...sent, type: "market", tick: undefined, max_cost: "1000" };
+  const row = { ...sent, order_id: "9", type: "limit", filled_qty: 2, remaining_qty: 0, reason: "bad_qty" };
+  const place = (client, order) => client.place(order);
+  const replace = (client, order) => client.replace("8", order);
+  for (const [call, order, change, result] of [
+    [place, sent, {}, "9"],
+    [place, sent, { market_id: 2 }, "another"],
+    [place, sent, { side: "sell" }, "another"],
+    [place, sent, { outcome: "no" }, "another"],
+    [place, sent, { tick: 4900 }, "another"],
+    [place, sent, { qty: 4 }, "another"],
+    [place, sent, { type: "market" }, "another"],
+    [place, market, { type: "market", tick: 4900, max_cost: "990" }, "9"],
+    [place, sent, { order_id: null, tick: 0, qty: 0 }, "bad_qty"],
+    [place, sent, { order_id: null, side: "sell" }, "another"],
+    [replace, { client_order_id: "7" }, {}, "9"],
+    [replace, { client_order_id: "7", tick: 5100 }, {}, "another"],
+    [replace, { client_order_id: "7", qty: 4 }, {}, "another"],
+    [replace, { client_order_id: "7", qty: 5, keep_total: true }, {}, "9"],
+  ]) {
+    const found = { ...row, ...change };
+    const answers = [
+      () => { throw new TypeError("lost"); },
+      () => Response.json({ error: { code: "duplicate_client_order_id", origin: "core", details: null } }, { status: 409 }),
+      () => Response.json({ orders: [found] }),
+    ];
+    const got = await call(fake(() => answers.shift()()), order).then(
+      ({ order_id }) => order_id,
+      (e) => (e.code === "duplicate_client_order_id" && JSON.stringify(e.order) === JSON.stringify(found) ? "another" : e.code),
+    );
+    assert.equal(got, result, JSON.stringify({ order, change }));
+  }
+});
+
+test("a wrong clock and calls at the same time", async () => {
+  for (const clock of [-60_000, 60_000]) {
+    let wrong = 0;
+    let all;
+    const sent = new Promise((done) => (all = done));
+    const client = fake(async ({ headers }) => {
+      if (Math.abs(Number(headers["DX-ACCESS-TIMESTAMP"]) - trueTime - client.time) < 1000) return Response.json({});
+      if (++wrong === 8) all();
+      await sent; // each call is signed before the first 401 comes
+      return Response.json({ error: { code: "unauthorized", origin: "gateway", details: null } }, { status: 401, headers: { Date: new Date(trueTime + client.time).toUTCString() } });
+    });
+    client.clock = clock;
+    await Promise.all(Array.from({ length: 8 }, () => client.call("GET", "/v1/portfolio/balance")));
+    assert.equal(wrong, 8);
+  }
+});
+
+test("a clock that is set changes nothing", async () => {
+  const client = fake(() => Response.json({}));
+  const before = client.now();
+  client.clock = 3_600_000;
+  client.advance(5);
+  assert.equal(client.now(), before + 5);
+});
+
 test("a clock that the venue corrects", async () => {
   const client = new FakeClient("http://venue.example", "key", secret);
   client.clock = -3_600_000;
   assert.ok(await client.syncClock());
-  assert.ok(Math.abs(client.now() - client.platform.wall() - 3_600_000) < 1);
+  assert.ok(Math.abs(client.now() - trueTime) < 1);
   // A Date header is cut to the second.
   for (const part of [0, 999]) {
     const stamps = [];

@@ -1,7 +1,7 @@
 // Streams of a venue without a network, in a time that the tests move: node --test test/stream.mjs
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Stream, VenueError } from "duplex-client";
+import { NotExecuted, Stream, VenueError } from "duplex-client";
 import { FakeClient, secret, settled, trueTime } from "./fake.mjs";
 
 const make = (channels, options = {}, clientOptions = {}) => {
@@ -35,7 +35,7 @@ test("the first connection fails within the budget", async () => {
     const { client, seen, lines } = make(["trades"]);
     client.passWaits();
     client.answer = answer;
-    await assert.rejects(seen.next(), answer === refused ? TypeError : VenueError);
+    await assert.rejects(seen.next(), answer === refused ? NotExecuted : VenueError);
     assert.ok(client.time > 25_000 && client.time <= 30_000, `${client.time} ms`);
     assert.deepEqual(lines, []);
   }
@@ -46,6 +46,82 @@ test("the first connection fails within the budget", async () => {
   await client.connection();
   client.advance(9000);
   await assert.rejects(next, /there was no connection within 9000 ms/);
+});
+
+test("a first connection is one that brings a message", async () => {
+  for (const [name, command] of [
+    ["closes", (socket) => socket.cut(1000)],
+    ["is silent", () => {}],
+    ["sends garbage", (socket) => socket.say([])],
+    ["answers, and brings nothing", (socket) => socket.say({ id: 1, type: "ok", msg: {} })],
+  ]) {
+    const { client, seen, lines } = make(["trades"]);
+    client.passWaits();
+    client.onCommand = (_, socket) => command(socket);
+    const failed = seen.next().then(() => assert.fail("a message"), () => undefined);
+    for (let socket; (socket = await Promise.race([client.connection(), failed])); ) {
+      for (; socket.readyState !== 3; await settled()) client.advance(1000);
+    }
+    assert.ok(client.time > 20_000 && client.time <= 31_000, `${name}: after ${client.time} ms`);
+    assert.deepEqual(lines, [], name);
+  }
+});
+
+test("a connection on which something else than a message arrives is left", async () => {
+  for (const garbage of ["{", "null", "5", "[]", "{}", '{"type":"trade"}', '{"type":"trade","msg":null}', '{"type":"orderbook_delta","sid":1,"seq":"11","prev_seq":"10","msg":{"market_id":1,"generation":1}}']) {
+    const { client, seen, stream, lines } = make(["orderbook_delta"]);
+    client.passWaits();
+    const { types } = follow(seen);
+    const socket = await client.connection();
+    socket.say(snapshot("10"));
+    await settled();
+    socket.onmessage?.({ data: garbage });
+    await client.connection();
+    await settled();
+    assert.equal(stream.book(1), undefined);
+    assert.deepEqual(types, ["subscribed", "orderbook_snapshot", "subscribed"], garbage);
+    assert.equal(lines.length, 2);
+  }
+});
+
+test("a clock that is wrong while a stream is open is measured before a change is late", async () => {
+  // A clock that is set changes nothing. One that stood still, or is wrong for any reason, is measured again.
+  for (const [change, wait, measures] of [["set", 11_000, 0], ["behind", 11_000, 1], ["behind", 4000, 0]]) {
+    const { client, stream, seen } = make(["orderbook_delta"], { onLate: () => assert.fail("late") });
+    let asked = 0;
+    let slept = 0;
+    client.answer = () => (asked++, Response.json({ server_time: ns(trueTime + client.time + slept), clock: "wall", venue_time: "1" }));
+    const subscribe = client.onCommand;
+    client.onCommand = (command, socket) => (subscribe(command, socket), command.cmd === "list_subscriptions" && socket.say({ id: command.id, type: "ok", msg: {} }));
+    follow(seen);
+    const socket = await client.connection();
+    socket.say(snapshot("10"));
+    await settled();
+    for (let n = 0; n < wait; n += 1000) client.advance(1000), await settled();
+    const before = asked;
+    if (change === "set") client.clock = 3_600_000;
+    else slept = 60_000;
+    socket.say(delta("11", "10", trueTime + client.time + slept));
+    socket.say(delta("12", "11", trueTime + client.time + slept));
+    while (stream.book(1)?.seq !== "12") await settled(); // signing takes no time of the test
+    assert.equal(stream.book(1).seq, "12");
+    assert.equal(asked - before, measures, change);
+    if (measures) assert.ok(Math.abs(client.now() - trueTime - client.time - slept) < 1);
+  }
+});
+
+test("a book that is no longer read is unknown", async () => {
+  for (const ends of [({ seen }) => seen.return(), ({ stream }) => stream.close()]) {
+    const made = make(["orderbook_delta"]);
+    const next = made.seen.next();
+    const socket = await made.client.connection();
+    await next;
+    socket.say(snapshot("10"));
+    await made.seen.next();
+    assert.ok(made.stream.book(1));
+    await ends(made);
+    assert.equal(made.stream.book(1), undefined);
+  }
 });
 
 test("one outage is one line and one call, and one line when it is back", async () => {

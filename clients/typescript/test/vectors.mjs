@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { test } from "node:test";
-import { Client, clientOrderId, sign, Stream, UnknownOutcome, VenueError } from "duplex-client";
+import { Client, clientOrderId, NotExecuted, sign, Stream, UnknownOutcome, VenueError } from "duplex-client";
 import { FakeClient, secret, settled, trueTime } from "./fake.mjs";
 
 const root = process.env.DX_ROOT ? pathToFileURL(process.env.DX_ROOT + "/") : new URL("../../../", import.meta.url);
@@ -16,7 +16,7 @@ const codes = new Map([...read("docs/rules/errors.md").matchAll(/^### (\w+)\n\nH
 const calls = {
   read: (c) => c.call("GET", "/v1/time"),
   place: (c) => c.place({ market_id: 1, outcome: "yes", side: "buy", tick: 4700, qty: 10, client_order_id: "quote 7" }),
-  replace: (c) => c.replace("7", { client_order_id: "quote 7", tick: 4800 }),
+  replace: (c) => c.replace("7", { client_order_id: "quote 7", tick: 4700 }),
   cancel: (c) => c.cancel("7"),
   cancel_all: (c) => c.cancelAll(),
   decrease: (c) => c.call("POST", "/v1/portfolio/orders/7/decrease", { to: 1 }),
@@ -26,7 +26,8 @@ const calls = {
   withdraw: (c) => c.call("POST", "/v1/withdrawals", { client_withdrawal_id: "w", amount: "5", destination: "d" }),
 };
 
-const rows = { order: { order_id: "7", reason: "" }, "rejected order": { order_id: null, reason: "insufficient_balance" } };
+const row = { order_id: "7", market_id: 1, outcome: "yes", side: "buy", type: "limit", tick: 4700, qty: 10, reason: "" };
+const rows = { order: row, "another order": { ...row, tick: 100 }, "rejected order": { ...row, order_id: null, reason: "insufficient_balance" } };
 
 /** The answer of the venue, by the words of the vectors. */
 function respond(word, now) {
@@ -34,6 +35,7 @@ function respond(word, now) {
   const refused = { lost: "ECONNRESET", refused: "ECONNREFUSED" }[word];
   if (refused) throw new TypeError("fetch failed", { cause: Object.assign(new Error(refused), { code: refused }) });
   if (word === "ok") return Response.json({ order_id: "1" });
+  if (word === "not JSON") return new Response("<html>");
   if (word === "no order") return Response.json({ orders: [] });
   if (word in rows) return Response.json({ orders: [rows[word]] });
   if (name === "status") return new Response("<html>", { status: Number(given) });
@@ -64,6 +66,11 @@ for (const v of vectors("retries")) {
       stamps.push(Number(stamp) - trueTime - client.time);
       before = signature;
       const word = answers[0].endsWith("...") ? answers[0].slice(0, -3) : answers.shift();
+      const [, late] = /^unauthorized after (\d+)$/.exec(word) ?? [];
+      if (late) {
+        client.time += Number(late);
+        return respond("unauthorized", trueTime + client.time);
+      }
       return respond(word, trueTime + client.time);
     };
     let result;
@@ -71,28 +78,47 @@ for (const v of vectors("retries")) {
       const out = await calls[v.call](client);
       result = out.order_id === "7" ? "order" : "ok";
     } catch (e) {
-      const cause = e.cause?.code;
       if (e instanceof UnknownOutcome) result = "unknown";
       else if (e instanceof VenueError) result = e.code || `status ${e.status}`;
-      else result = cause === "ECONNREFUSED" ? "refused" : cause === "ECONNRESET" ? "lost" : e;
+      else if (e instanceof NotExecuted) result = "refused";
+      else result = e.cause?.code === "ECONNRESET" || e instanceof SyntaxError ? "lost" : e;
     }
     assert.equal(result, v.result);
     assert.equal(signatures.length, v.sent);
     if (v.signatures) assert.deepEqual(signatures, v.signatures);
     if (v.waits_ms) assert.deepEqual(waits, v.waits_ms);
-    if (v.clock_ms) assert.ok(Math.abs(stamps[1]) <= 500, `signed ${stamps[1]} ms from the venue's clock`);
+    if (v.clock_ms) assert.ok(Math.abs(stamps.at(-1)) <= 500, `signed ${stamps.at(-1)} ms from the venue's clock`);
   });
 }
 
 test("client_order_ids of any text", async () => {
   for (const { text, id } of vectors("client_order_ids")) assert.equal(await clientOrderId(text), id, text);
-  for (const wrong of ["", undefined, 7]) await assert.rejects(clientOrderId(wrong), TypeError);
+  for (const wrong of ["", undefined, 7, "a\ud800", "\udc00\ud800"]) await assert.rejects(clientOrderId(wrong), TypeError);
 });
 
 test("base URLs", () => {
   for (const { url, accepted } of vectors("base_urls")) {
-    if (accepted) assert.equal(new Client(url, "key", secret).url, url.replace(/\/$/, ""));
+    if (accepted) assert.equal(new Client(url, "key", secret).url, url.replace(/\/$/, "").toLowerCase());
     else assert.throws(() => new Client(url, "key", secret), TypeError, url);
+  }
+});
+
+test("values of DX_TIMEOUT", () => {
+  for (const { value, ms } of vectors("timeouts")) {
+    process.env.DX_TIMEOUT = value;
+    if (ms !== null) assert.equal(new Client("http://venue.example", "key", secret).timeout, ms, value);
+    else assert.throws(() => new Client("http://venue.example", "key", secret, { timeout: 5000 }), /DX_TIMEOUT/, value);
+  }
+  delete process.env.DX_TIMEOUT;
+});
+
+test("proxies", async () => {
+  const { proxyOf } = await import(new URL("platform.js", import.meta.resolve("duplex-client")));
+  for (const { url, proxy, cidr, ...names } of vectors("proxies")) {
+    for (const name of [(n) => n, (n) => n.toUpperCase()]) {
+      const env = Object.fromEntries(Object.entries(names).map(([n, value]) => [name(n), value]));
+      if (!cidr) assert.equal(proxyOf(url, env) ?? "", proxy, JSON.stringify({ url, env }));
+    }
   }
 });
 
