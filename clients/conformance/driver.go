@@ -12,12 +12,12 @@ import (
 
 // request is a line to a driver, a program that uses one client.
 type request struct {
-	Do string `json:"do"` // open, place, balance, stream, state, slow
+	Do string `json:"do"` // open, place, balance, stream, state, slow, clock
 
 	URL     string `json:"url,omitempty"`
 	Key     string `json:"key,omitempty"`
 	Secret  string `json:"secret,omitempty"`
-	ClockMs int64  `json:"clock_ms,omitempty"` // the driver's clock is ahead by so much
+	ClockMs int64  `json:"clock_ms,omitempty"` // of open and clock: the driver's clock is ahead by so much
 
 	Order map[string]any `json:"order,omitempty"`
 

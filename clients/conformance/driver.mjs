@@ -17,9 +17,14 @@ const result = async (call) => {
   return "ok";
 };
 
-const open = ({ url, key, secret, clock_ms = 0 }) => {
-  const now = Date.now.bind(Date);
+const now = Date.now.bind(Date);
+const setClock = ({ clock_ms = 0 }) => {
   Date.now = () => now() + clock_ms;
+  return { result: "ok" };
+};
+
+const open = ({ url, key, secret, ...clock }) => {
+  setClock(clock);
   try {
     client = new Client(url, key, secret, { log: console.error });
   } catch (e) {
@@ -49,6 +54,7 @@ const answers = {
   place: async (r) => ({ result: await result(() => client.place(r.order)) }),
   balance: async () => ({ result: await result(() => client.call("GET", "/v1/portfolio/balance")) }),
   stream: (r) => (follow(r), { result: "ok" }),
+  clock: setClock,
   slow: (r) => ((pause = r.pause_ms ?? 0), { result: "ok" }),
   state: () => {
     const b = stream.book(market);

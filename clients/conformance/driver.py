@@ -42,9 +42,12 @@ class Driver:
             self.client = (AsyncClient if self.loop else Client)(r["url"], r["key"], r["secret"])
         except ValueError:
             return "url"
+        self.set_clock(r)
+        return "ok"
+
+    def set_clock(self, r):
         skew = r.get("clock_ms", 0) / 1000
         self.client.core.wall = lambda: time.time() + skew
-        return "ok"
 
     def follow(self, r):
         options = {"silence": r.get("silence_ms", 10_000) / 1000, "on_disconnect": self.lost, "on_late": self.was_late}
@@ -93,6 +96,8 @@ class Driver:
                 out["result"] = self.use(lambda: self.client.place(r["order"]))
             case "balance":
                 out["result"] = self.use(self.client.get_balance)
+            case "clock":
+                self.set_clock(r)
             case "stream":
                 self.follow(r)
             case "slow":

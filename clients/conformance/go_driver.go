@@ -70,6 +70,8 @@ func (d *goDriver) answer(ctx context.Context, r *request) reply {
 	case "balance":
 		_, err := d.client.Balance(ctx)
 		return reply{Result: resultOf(err, true)}
+	case "clock":
+		d.client.SetClock(time.Duration(r.ClockMs) * time.Millisecond) // nothing sets the clock of a Go program; one that slept is behind
 	case "stream":
 		d.follow(ctx, r)
 	case "slow":

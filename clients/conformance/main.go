@@ -82,6 +82,7 @@ type bench struct {
 	other   *client.Client // trades against it
 	market  schemas.Market
 	orders  int
+	foreign int // orders of other
 }
 
 // start starts the venue, at the same address as before if it has run.

@@ -130,6 +130,15 @@ func (p *proxy) cut() {
 	}
 }
 
+// say sends text to the client on each open connection.
+func (p *proxy) say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.open {
+		_, _ = io.WriteString(c, text)
+	}
+}
+
 // hold lets nothing pass until the returned function is called: connections stay open and silent.
 func (p *proxy) hold() (release func()) {
 	held := make(chan struct{})

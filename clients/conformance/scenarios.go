@@ -30,6 +30,9 @@ func (s *scenario) run(dx, name string, command []string) error {
 var scenarios = []scenario{
 	{"clock 60 s behind", func(b *bench) error { return skewed(b, -60_000) }},
 	{"clock 60 s ahead", func(b *bench) error { return skewed(b, 60_000) }},
+	{"a clock that jumps", jumps},
+	{"another order has the id", collision},
+	{"a stray response", stray},
 	{"cut before the request", func(b *bench) error { return cutOrder(b, fault{"POST ", false}) }},
 	{"cut after the request", func(b *bench) error { return cutOrder(b, fault{"POST ", true}) }},
 	{"restart of 10 s", restart},
@@ -72,6 +75,84 @@ func skewed(b *bench, ms int64) error {
 			continue
 		}
 		if err := b.follow(0); err != nil {
+			return err
+		}
+	}
+	return b.placedOnce()
+}
+
+// jumps sets the clock of a client whose stream is open: no change of the book is late for that, and orders pass.
+func jumps(b *bench) error {
+	if err := b.open(nil); err != nil {
+		return err
+	}
+	if err := b.follow(0); err != nil {
+		return err
+	}
+	for _, ms := range []int64{60_000, -60_000} {
+		time.Sleep(11 * time.Second) // a client that measures its clock again does so after 10 s
+		if err := b.want(request{Do: "clock", ClockMs: ms}, "ok"); err != nil {
+			return err
+		}
+		b.foreign++
+		_, err := b.other.PlaceOrder(context.Background(), schemas.PlaceOrder{
+			ClientOrderID: schemas.U64(1_000_000 + b.foreign), MarketID: schemas.Int(b.market.MarketID), Side: "buy", Outcome: "yes", Tick: schemas.Ptr(schemas.Int(1000 + 100*b.foreign)), Qty: 1,
+		})
+		if err != nil {
+			return err
+		}
+		if err := b.sameBook(20 * time.Second); err != nil {
+			return err
+		}
+		if err := b.want(b.order(), "ok"); err != nil {
+			return err
+		}
+	}
+	if err := b.sameBook(20 * time.Second); err != nil {
+		return err
+	}
+	s, err := b.ask(request{Do: "state"})
+	if err != nil {
+		return err
+	}
+	if s.Late > 0 || s.Disconnects > 0 || s.OldestMs > 2000 {
+		return fmt.Errorf("after the clock has jumped: %+v, want no late change and no lost connection", s)
+	}
+	return b.placedOnce()
+}
+
+// collision loses an order whose client_order_id another one has: the client says so, and does not return that one.
+func collision(b *bench) error {
+	if err := b.open(nil); err != nil {
+		return err
+	}
+	first := b.order()
+	if err := b.want(first, "ok"); err != nil {
+		return err
+	}
+	b.proxy.set(func() { b.proxy.fault = fault{"POST ", false} })
+	first.Order["tick"] = 1100
+	if err := b.want(first, "duplicate_client_order_id"); err != nil {
+		return err
+	}
+	b.proxy.set(func() { b.proxy.fault = fault{"POST ", true} })
+	if err := b.want(b.order(), "ok"); err != nil {
+		return err
+	}
+	return b.placedOnce()
+}
+
+// stray sends a response that nobody asked for on each kept connection, as load balancers do.
+func stray(b *bench) error {
+	if err := b.open(nil); err != nil {
+		return err
+	}
+	for range 5 {
+		if err := b.want(b.order(), "ok"); err != nil {
+			return err
+		}
+		b.proxy.say("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		if err := b.want(request{Do: "balance"}, "ok"); err != nil {
 			return err
 		}
 	}

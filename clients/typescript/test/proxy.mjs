@@ -25,7 +25,7 @@ test("requests and the stream pass the proxy, except to loopback and NO_PROXY", 
   });
   await new Promise((done) => proxy.listen(0, "127.0.0.1", done));
   t.after(() => (proxy.close(), proxy.closeAllConnections()));
-  process.env.HTTP_PROXY = `http://127.0.0.1:${proxy.address().port}`;
+  process.env.HTTP_PROXY = `127.0.0.1:${proxy.address().port}`;
   t.after(() => delete process.env.HTTP_PROXY);
 
   const client = new Client("http://venue.test", api_key, secret);
