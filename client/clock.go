@@ -14,7 +14,7 @@ type moment struct {
 
 // Now returns the venue's time: the local clock when the client was made, or what the venue said last, plus what has
 // passed since by the monotonic clock. A local clock that is set, forward or back, changes nothing. A clock that
-// stands still while a machine sleeps is corrected by the next 401, or by a stream (see MaxAge).
+// stands still while a machine sleeps is corrected by the next 401, or by a stream (see OnLate of StreamOptions).
 func (c *Client) Now() time.Time {
 	m := c.clock.Load()
 	return m.venue.Add(time.Since(m.local))
