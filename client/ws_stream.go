@@ -106,18 +106,18 @@ func (s *Stream) Run(ctx context.Context) error {
 		start, by := time.Now(), s.client.credentials.Load()
 		began := false
 		conn, leave := context.WithCancelCause(ctx)
-		inTime := func() bool { return true }
+		stopTimer := func() bool { return true }
 		if !end.IsZero() {
-			inTime = time.AfterFunc(time.Until(end), func() { leave(errNoMessage) }).Stop
+			stopTimer = time.AfterFunc(time.Until(end), func() { leave(errNoMessage) }).Stop
 		}
 		err := s.runConn(conn, func() {
 			if end.IsZero() && logged {
 				s.opt.Log.Info("the stream is back", "after", time.Since(lost).Round(time.Millisecond))
 			}
-			inTime()
+			stopTimer()
 			end, logged, began = time.Time{}, false, true
 		})
-		inTime()
+		stopTimer()
 		if cause := context.Cause(conn); errors.Is(cause, errNoMessage) {
 			err = cause
 		}
