@@ -35,7 +35,7 @@ var figured = map[string][]string{
 	"lanes/funding": {"maxAnswerBytes", "maxQueued"},
 	"lanes/portal":  nil,
 
-	"lanes/portal/oauth": {"grantable"},
+	"lanes/portal/oauth": {"brailleBlank", "grantable"},
 	"feeds":              nil,
 	"feeds/adapter":      {"heartbeatInterval", "defaultMaxMessageBytes"},
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
@@ -223,8 +224,10 @@ func TestOAuthDocuments(t *testing.T) {
 	if status, header, _ := request(t, "POST", without.APIURL()+"/v1/mcp", "{}", "Authorization", "Bearer dxt_x"); status != 401 || header.Get("WWW-Authenticate") != "" {
 		t.Errorf("the lane without OAuth: %d %v", status, header)
 	}
-	if status, _, _ := request(t, "POST", without.PortalURL()+"/oauth/token", ""); status != 404 {
-		t.Errorf("the token endpoint without OAuth: %d", status)
+	for _, path := range []string{"/oauth/token", "/oauth/consent", "/oauth/register", "/oauth/revoke", "/oauth/xyz"} {
+		if status, _, _ := request(t, "POST", without.PortalURL()+path, ""); status != 404 {
+			t.Errorf("%s without OAuth: %d", path, status)
+		}
 	}
 }
 
@@ -237,7 +240,7 @@ func TestConsent(t *testing.T) {
 	if list := h.agents(); len(list.Agents) != 0 {
 		t.Fatalf("agents after a deny: %+v", list)
 	}
-	code := h.allow("scout", map[string]any{"agent": map[string]any{"name": "scout", "mandate": map[string]any{"max_daily_loss": "500000"}}, "fund": "70000", "expires_in_secs": 7200})
+	code := h.allow("scout", map[string]any{"agent": map[string]any{"name": "scout", "mandate": map[string]any{"max_daily_loss": "500000"}}, "fund": "70000", "client_transfer_id": "first", "expires_in_secs": 7200})
 	_, tokens := h.token(h.exchange(code))
 	list := h.agents()
 	scout := list.Agents[0]
@@ -261,7 +264,7 @@ func TestConsent(t *testing.T) {
 	}
 
 	// The agent that is there: its mandate stays, money moves once however often the answer is lost.
-	again := map[string]any{"agent": map[string]any{"user_id": scout.UserID}, "fund": "5000", "client_transfer_id": "t"}
+	again := map[string]any{"agent": map[string]any{"user_id": scout.UserID, "if_rev": 1}, "fund": "5000", "client_transfer_id": "t"}
 	for range 2 {
 		if status, answer, _ := h.consent(h.query(nil), again); status != 200 {
 			t.Fatalf("the same agent: %d %s", status, answer)
@@ -313,7 +316,7 @@ func TestHosts(t *testing.T) {
 // TestConsentBounds tests what an owner cannot allow. None of it changes anything.
 func TestConsentBounds(t *testing.T) {
 	h := newOAuthHost(t)
-	h.connect("scout")
+	h.allow("scout", map[string]any{"fund": "1", "client_transfer_id": "moved"})
 	id := h.agents().Agents[0].UserID
 	before := stateHash(t, h.v)
 	for name, x := range map[string]struct {
@@ -328,8 +331,12 @@ func TestConsentBounds(t *testing.T) {
 		"an agent that is not mine":   {map[string]any{"agent": map[string]any{"user_id": 2}}, nil, 404, "unknown_agent"},
 		"myself":                      {map[string]any{"agent": map[string]any{"user_id": 1}}, nil, 404, "unknown_agent"},
 		"a name that is taken":        {map[string]any{"agent": map[string]any{"name": "scout"}}, nil, 409, "duplicate_agent_name"},
-		"more money than there is":    {map[string]any{"agent": map[string]any{"name": "x"}, "fund": "99999999999999"}, nil, 403, "insufficient_balance"},
+		"more money than there is":    {map[string]any{"agent": map[string]any{"name": "x"}, "fund": "99999999999999", "client_transfer_id": "x"}, nil, 403, "insufficient_balance"},
 		"money without an id":         {map[string]any{"agent": map[string]any{"user_id": id}, "fund": "1"}, nil, 400, "schema_violation"},
+		"money that has moved":        {map[string]any{"agent": map[string]any{"name": "x"}, "fund": "1", "client_transfer_id": "moved"}, nil, 409, "duplicate_client_transfer_id"},
+		"money for a new one, no id":  {map[string]any{"agent": map[string]any{"name": "x"}, "fund": "1"}, nil, 400, "schema_violation"},
+		"a mandate that has changed":  {map[string]any{"agent": map[string]any{"user_id": id, "if_rev": 7}}, nil, 409, "stale_mandate"},
+		"a rev of a new one":          {map[string]any{"agent": map[string]any{"name": "x", "if_rev": 1}}, nil, 400, "schema_violation"},
 		"a bound that there is not":   {map[string]any{"agent": map[string]any{"name": "x", "mandate": map[string]any{"max_joy": "1"}}}, nil, 400, "bad_mandate"},
 		"under an hour":               {map[string]any{"agent": map[string]any{"name": "x"}, "expires_in_secs": 3599}, nil, 400, "schema_violation"},
 		"over 90 days":                {map[string]any{"agent": map[string]any{"name": "x"}, "expires_in_secs": 90*86400 + 1}, nil, 400, "schema_violation"},
@@ -427,6 +434,7 @@ func TestOAuthAttacks(t *testing.T) {
 	code := h.allow("scout", nil)
 	for name, change := range map[string]url.Values{
 		"another client":      {"client_id": {other}},
+		"no code":             {"code": {""}},
 		"no client":           {"client_id": {""}},
 		"no verifier":         {"code_verifier": {""}},
 		"another verifier":    {"code_verifier": {strings.Repeat("a", 43)}},
@@ -586,6 +594,39 @@ func (h *oauthHost) revoke(token, client string, want int) {
 	}
 }
 
+// TestStreamOfAToken tests that a stream of the lane ends with the access token that opened it.
+func TestStreamOfAToken(t *testing.T) {
+	h := newOAuthHost(t)
+	first := h.connect("scout")
+	const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["dx://markets/1/orderbook"]},` +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	r, err := http.NewRequest(http.MethodPost, h.v.APIURL()+"/v1/mcp", strings.NewReader(listen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + first.Access}, "Content-Type": {"application/json"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"subscriptions/listen"}}
+	stream, err := http.DefaultClient.Do(r)
+	if err != nil || stream.StatusCode != http.StatusOK {
+		t.Fatal(stream, err)
+	}
+	defer stream.Body.Close()
+	lines := bufio.NewScanner(stream.Body)
+	if !lines.Scan() {
+		t.Fatal("no acknowledgement")
+	}
+	h.token(h.refresh(first.Refresh))
+	h.v.Advance(31 * time.Second)
+	tick := schemas.Int(5000)
+	if _, err := h.v.Client("bob").PlaceOrder(t.Context(), schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Tick: &tick, Qty: 1}); err != nil {
+		t.Fatal(err) // it changes the book
+	}
+	for lines.Scan() { // until the stream ends
+	}
+	if h.works(first.Access) {
+		t.Error("the token works")
+	}
+}
+
 // TestOAuthFlood tests that a flood of registrations and of clients' documents is bounded for each network, and
 // that it keeps nobody from using a grant.
 func TestOAuthFlood(t *testing.T) {
@@ -648,7 +689,7 @@ func TestChallenge(t *testing.T) {
 		"no credentials of a GET":   {"GET", lane, nil, plain},
 		"a query":                   {"POST", lane + "?x=1", nil, plain},
 		"a bearer of another kind":  {"POST", lane, []string{"Authorization", "Bearer x"}, invalid},
-		"no bearer":                 {"POST", lane, []string{"Authorization", "Basic eDp5"}, invalid},
+		"no bearer":                 {"POST", lane, []string{"Authorization", "Basic eDp5"}, plain},
 		"an empty bearer":           {"POST", lane, []string{"Authorization", "Bearer "}, invalid},
 		"a part of a signature":     {"POST", lane, []string{schemas.HeaderKey, key}, ""},
 		"another path":              {"POST", h.v.APIURL() + "/v1/orders", nil, ""},

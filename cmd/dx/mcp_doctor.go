@@ -22,14 +22,14 @@ import (
 // doctorCmd is `dx mcp doctor`.
 type doctorCmd struct {
 	venueFlags
-	OAuth string `name:"oauth" help:"Connect to the agent lane at this address as a hosted agent does, with a page to open in a browser, and end the grant after that. Needs no key." placeholder:"URL"`
-	JSON  bool   `help:"Print JSON."`
+	OAuth *string `name:"oauth" help:"Connect to the agent lane at this address as a hosted agent does, with a page to open in a browser, and end the grant after that. Needs no key." placeholder:"URL"`
+	JSON  bool    `help:"Print JSON."`
 }
 
 var errChecksFailed = errors.New("a check failed; see above")
 
 func (d *doctorCmd) Run(ctx context.Context, out io.Writer) error {
-	if d.OAuth != "" {
+	if d.OAuth != nil {
 		return d.checkOAuth(ctx, out)
 	}
 	return printFindings(out, d.JSON, d.check(ctx))
@@ -37,12 +37,12 @@ func (d *doctorCmd) Run(ctx context.Context, out io.Writer) error {
 
 // checkOAuth prints each step as it ends, because a person has to act in between.
 func (d *doctorCmd) checkOAuth(ctx context.Context, out io.Writer) (err error) {
-	if err := server.CheckPublicURL(strings.TrimSuffix(d.OAuth, mcp.Path)); err != nil {
-		return cli.BadFlag("oauth", err)
+	base := strings.TrimSuffix(strings.TrimSuffix(*d.OAuth, "/"), mcp.Path)
+	if server.CheckPublicURL(base) != nil {
+		return cli.BadFlag("oauth", fmt.Errorf("must be the address of an agent lane, such as https://api.venue.example%s", mcp.Path))
 	}
 	var found []bridge.Finding
-	lane := strings.TrimSuffix(strings.TrimSuffix(d.OAuth, mcp.Path), "/") + mcp.Path
-	bridge.OAuthDoctor(ctx, nil, lane, func(page string) {
+	bridge.OAuthDoctor(ctx, nil, base+mcp.Path, func(page string) {
 		_, _ = fmt.Fprintf(os.Stderr, "Open this page within 5 minutes, and allow or deny:\n  %s\n", page) // the wait ends by itself
 	}, func(f bridge.Finding) {
 		found = append(found, f)

@@ -203,3 +203,13 @@ func (v *Venue) Audit() {
 		}
 	}
 }
+
+// ClientTransfer returns the transfer that an owner has made with an id of its own.
+func (v *Venue) ClientTransfer(owner core.UserID, id string) (core.Transferred, bool) {
+	seq, ok := v.clientTransfers[clientTransfer{owner, id}]
+	if !ok {
+		return core.Transferred{}, false
+	}
+	t, _ := v.transfers.Get(seq)
+	return *t, true
+}

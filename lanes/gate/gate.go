@@ -132,6 +132,7 @@ type Call struct {
 
 	credentials      Credentials
 	isBearer         bool       // a bearer token stands for the signature
+	generation       uint32     // of the token's pair
 	bearer           string     // "": it is malformed, or was sent in the clear
 	place            *place     // of its connection; nil: it has none
 	mark             *core.Mark // that its commands carry; nil: none

@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"duplex/core"
@@ -60,6 +62,7 @@ func (g *Gate) serveResourceMetadata(w http.ResponseWriter, r *http.Request, c *
 func AnyOrigin(w http.ResponseWriter, r *http.Request, method string) bool {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "Retry-After")
 	switch {
 	case r.Method == method || method == http.MethodGet && r.Method == http.MethodHead:
 		return false
@@ -162,7 +165,7 @@ func (g *Gate) OpenToken(ctx context.Context, kind TokenKind, text string) (k *c
 // if this path takes none.
 func (g *Gate) findBearer(r *http.Request, c *Call) (found bool, err error) {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	if g.OAuth == nil || path != g.OAuth.Path || len(r.Header["Authorization"]) == 0 {
+	if g.OAuth == nil || path != g.OAuth.Path || !hasBearer(r.Header) {
 		return false, nil
 	}
 	if !hasNoCredentials(r.Header) {
@@ -173,6 +176,14 @@ func (g *Gate) findBearer(r *http.Request, c *Call) (found bool, err error) {
 		c.bearer = token
 	}
 	return true, nil
+}
+
+// hasBearer reports whether a request has a bearer token, in whatever form.
+func hasBearer(h http.Header) bool {
+	return slices.ContainsFunc(h["Authorization"], func(value string) bool {
+		scheme, _, _ := strings.Cut(value, " ")
+		return strings.EqualFold(scheme, "Bearer")
+	})
 }
 
 // sealsTransport reports whether a token of the request was not seen on the way: TLS, a trusted proxy, which
@@ -188,7 +199,7 @@ func (g *Gate) authenticateBearer(r *http.Request, c *Call) error {
 	defer cancel()
 	now := g.Venue.Config.Wall()
 	if k, generation, ok := g.OpenToken(ctx, AccessToken, c.bearer); ok && generation <= 1<<32-1 && int64(now) < k.Grant.AccessEnds(uint32(generation)) {
-		c.Key = k
+		c.Key, c.generation = k, uint32(generation)
 		return nil
 	}
 	if err := g.Behind(); err != nil {
@@ -221,5 +232,15 @@ func (g *Gate) challenge(r *http.Request, c *Call, status int, code string) stri
 	return ""
 }
 
+// StillValid reports whether the key of a call is still valid, and the access token that stood for its signature: a
+// stream outlives neither.
+func (g *Gate) StillValid(c *Call) bool {
+	k := g.Venue.Engine.Key(c.Key.ID)
+	return k != nil && !k.Revoked && (!c.isBearer || int64(g.Venue.Config.Wall()) < k.Grant.AccessEnds(c.generation))
+}
+
 // Bearer reports whether a bearer token stands for the signature of the call.
 func (c *Call) Bearer() bool { return c.isBearer }
+
+// ClientNetwork is the network by which a client's address is limited.
+func ClientNetwork(a netip.Addr) netip.Prefix { return clientNetwork(a) }

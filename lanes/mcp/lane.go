@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -137,6 +138,9 @@ func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
 // writeHTTPError writes an error of the gate, or one found before a message was parsed.
 func (l *Lane) writeHTTPError(w http.ResponseWriter, r *http.Request, c *gate.Call, err error) {
 	f := faultOf(l.gate.ReportError(w.Header().Get("X-Request-Id"), err))
+	if fault, ok := errors.AsType[*schemas.Fault](err); ok {
+		f.data.Hint = fault.Field + " must be " + fault.Limit + "."
+	}
 	l.explainUnauthorized(f, r, c)
 	writeFault(w, nil, f)
 }

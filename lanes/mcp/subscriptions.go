@@ -92,9 +92,9 @@ func (s *stream) serve() {
 	}
 }
 
-// keyValid reports whether the key is valid. It ends the stream of a revoked key.
+// keyValid reports whether the key is valid, and a token in its place. It ends the stream of one that is not.
 func (s *stream) keyValid() bool {
-	if k := s.lane.gate.Venue.Engine.Key(s.call.Key.ID); k != nil && !k.Revoked {
+	if s.lane.gate.StillValid(s.call.Call) {
 		return true
 	}
 	s.end()

@@ -55,10 +55,10 @@ func (l *lane) authenticate(r *http.Request, c *gate.Call) error {
 	if path == signUpPath && r.Method == http.MethodPost && l.SignUp != SignUpOff {
 		return l.authenticateSignUp(r)
 	}
-	if !accountPath(path) {
+	if !l.accountPath(path) {
 		return nil
 	}
-	if path == oauth.ConsentPath && (l.OAuth == nil || !slices.Equal(r.Header.Values("Origin"), []string{l.OAuth.Issuer})) {
+	if path == oauth.ConsentPath && !slices.Equal(r.Header.Values("Origin"), []string{l.OAuth.Issuer}) {
 		return tools.NewError("forbidden_origin")
 	}
 	if hash, ok := gate.Bearer(r.Header); ok {
@@ -77,9 +77,11 @@ func (l *lane) authenticate(r *http.Request, c *gate.Call) error {
 }
 
 // accountPath reports whether a path belongs to the accounts service.
-func accountPath(path string) bool {
+func (l *lane) accountPath(path string) bool {
 	switch path {
-	case oauth.ConsentPath, "/account", "/keys", "/agents", "/balance", "/deposits", "/deposit-address", "/withdrawals":
+	case oauth.ConsentPath:
+		return l.OAuth != nil
+	case "/account", "/keys", "/agents", "/balance", "/deposits", "/deposit-address", "/withdrawals":
 		return true
 	}
 	return strings.HasPrefix(path, "/keys/") || strings.HasPrefix(path, "/agents/")

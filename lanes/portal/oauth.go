@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -160,10 +161,11 @@ func (l *lane) authorize(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), l.Gate.Budget())
-	defer cancel()
-	request, fault := l.OAuth.Parse(ctx, query)
+	request, fault := l.OAuth.Parse(r.Context(), gate.ClientNetwork(l.Gate.ClientAddr(r)), query) // a document has its own time
 	switch {
+	case fault != nil && fault.Code == oauth.TemporarilyUnavailable:
+		l.showFault(w, http.StatusServiceUnavailable, fault)
+		return
 	case fault != nil && fault.Redirect == "":
 		l.showFault(w, http.StatusBadRequest, fault)
 		return
@@ -201,7 +203,7 @@ func (l *lane) showFault(w http.ResponseWriter, status int, f *oauth.Fault) {
 // consent answers POST /oauth/consent. The owner's account token is its authentication, so no page of another
 // site can send it.
 func (l *lane) consent(ctx context.Context, u core.UserID, in *schemas.Consent) (out schemas.Consented, err error) {
-	request, fault := l.OAuth.Parse(ctx, in.Request)
+	request, fault := l.OAuth.Parse(ctx, netip.Prefix{}, in.Request)
 	if fault != nil {
 		return out, &schemas.Fault{Code: "schema_violation", Field: "request", Limit: "the query of a valid authorization: " + fault.Description}
 	}
@@ -212,53 +214,67 @@ func (l *lane) consent(ctx context.Context, u core.UserID, in *schemas.Consent) 
 	if bad != nil {
 		return out, bad
 	}
-	if in.Fund > 0 && agent.UserID != 0 && in.ClientTransferID == "" {
+	if in.Fund > 0 && in.ClientTransferID == "" {
 		return out, &schemas.Fault{Code: "schema_violation", Field: "client_transfer_id", Limit: "the owner's own id of the money, 1 to 64 of A-Z a-z 0-9 _ -"}
 	}
-	secs := cmp.Or(int64(in.ExpiresInSecs), grantSecs)
-	grant := core.Grant{
-		Client: request.Client.ID, Redirect: request.Redirect, Challenge: request.Challenge, Expires: int64(l.Venue.Config.Wall()) + secs*core.NsPerSec,
+	expires := int64(l.Venue.Config.Wall()) + cmp.Or(int64(in.ExpiresInSecs), grantSecs)*core.NsPerSec
+	mandate, bad := schemas.DecodeMandate(agent.Mandate)
+	if bad != nil {
+		bad.Field = "agent." + bad.Field
+		return out, bad
+	}
+	if !mandate.Has(core.RuleExpires) || mandate.Expires > expires { // of a new agent: it ends with the grant, or before
+		mandate.Bound(core.RuleExpires)
+		mandate.Expires = expires
+	}
+	if err := l.checkConsent(u, &agent, in); err != nil {
+		return out, err
 	}
 	id := core.UserID(agent.UserID)
-	if id != 0 {
-		var state core.AgentState
-		err := l.readAgent(u, schemas.AgentPath{AgentID: agent.UserID}, func(v *venue.Venue, _ *view.View, _ core.User) { state = v.State(id) })
-		if err != nil {
-			return out, err
-		}
-		if state != core.AgentActive {
-			return out, core.InvalidTransition
-		}
-	}
 	var code string
-	err = l.withNewKey(ctx, u, id, func() (err error) {
+	err = l.withNewKey(ctx, u, id, func() error {
 		if id == 0 {
-			id, err = l.consentAgent(ctx, u, &agent, in.Fund, grant.Expires)
-		} else if in.Fund > 0 {
-			_, err = l.transfer(ctx, &core.Transfer{Owner: u, From: u, To: id}, &schemas.Transfer{ClientTransferID: in.ClientTransferID, Amount: in.Fund})
+			made, err := l.newAgent(ctx, u, agent.Name, 0, mandate)
+			if err != nil {
+				return err
+			}
+			id = core.UserID(made.UserID)
 		}
-		if err != nil {
-			return err
+		if in.Fund > 0 {
+			if _, err := l.transfer(ctx, &core.Transfer{Owner: u, From: u, To: id}, &schemas.Transfer{ClientTransferID: in.ClientTransferID, Amount: in.Fund}); err != nil {
+				return err
+			}
 		}
+		grant := core.Grant{Client: request.Client.ID, Redirect: request.Redirect, Challenge: request.Challenge, Expires: expires}
 		code, err = l.Gate.IssueGrant(ctx, id, request.Client.Name, request.Scopes, grant, accountAudit("allowed"))
 		return err
 	})
 	return schemas.Consented{Redirect: l.OAuth.Allowed(&request, code)}, err
 }
 
-// consentAgent creates the agent of a consent. Its mandate ends with the grant, or before.
-func (l *lane) consentAgent(ctx context.Context, u core.UserID, in *schemas.ConsentAgent, fund schemas.U64, expires int64) (core.UserID, error) {
-	mandate, bad := schemas.DecodeMandate(in.Mandate)
-	if bad != nil {
-		bad.Field = "agent." + bad.Field
-		return 0, bad
-	}
-	if !mandate.Has(core.RuleExpires) || mandate.Expires > expires {
-		mandate.Bound(core.RuleExpires)
-		mandate.Expires = expires
-	}
-	made, err := l.newAgent(ctx, u, in.Name, fund, mandate)
-	return core.UserID(made.UserID), err
+// checkConsent refuses what cannot be done before anything is: an agent that is there must be active and have the
+// mandate that the owner has seen, a new one needs a name and a place, and the money must be there. Money whose
+// answer was lost moves once: its id belongs to the agent that got it.
+func (l *lane) checkConsent(u core.UserID, agent *schemas.ConsentAgent, in *schemas.Consent) (err error) {
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		id := core.UserID(agent.UserID)
+		moved, again := v.ClientTransfer(u, in.ClientTransferID)
+		cash, _ := v.Balance(u)
+		a, mine := v.Agent(u, id)
+		switch {
+		case id != 0 && !mine:
+			err = core.UnknownAgent
+		case id != 0 && v.State(id) != core.AgentActive:
+			err = core.InvalidTransition
+		case id != 0 && agent.IfRev != 0 && uint32(agent.IfRev) != a.Agent.Rev:
+			err = core.StaleMandate
+		case in.Fund > 0 && again && (id == 0 || moved.To != id):
+			err = core.DuplicateTransferID
+		case in.Fund > 0 && !again && int64(in.Fund) > int64(cash):
+			err = core.InsufficientBalance
+		}
+	})
+	return err
 }
 
 // tokens is the response of the token endpoint (RFC 6749, section 5.1).
@@ -311,6 +327,15 @@ func (l *lane) exchange(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	default:
 		return refuse(oauth.UnsupportedGrantType, "grant_type must be authorization_code or refresh_token")
 	}
+	needs := []string{"client_id", "refresh_token"}
+	if kind == gate.CodeToken {
+		needs = []string{"client_id", "code", "code_verifier"}
+	}
+	for _, name := range needs {
+		if form.Get(name) == "" {
+			return refuse(oauth.InvalidRequest, name+" is missing")
+		}
+	}
 	if form.Has("resource") && form.Get("resource") != l.OAuth.Resource {
 		return refuse(oauth.InvalidTarget, "resource must be "+l.OAuth.Resource)
 	}
@@ -337,8 +362,10 @@ func (l *lane) exchange(ctx context.Context, w http.ResponseWriter, r *http.Requ
 			return refuse(oauth.InvalidGrant, "code_verifier is not that of the authorization")
 		}
 	}
-	if err := l.Gate.Charge(&gate.Call{Key: k}, tools.Write, 1); err != nil {
-		return out, faultOf(w, err)
+	if !k.Grant.Repeats(generation, int64(l.Venue.Config.Wall())) { // which changes nothing
+		if err := l.Gate.Charge(&gate.Call{Key: k}, tools.Write, 1); err != nil {
+			return out, faultOf(w, err)
+		}
 	}
 	return l.renew(ctx, w, k, generation)
 }
@@ -379,9 +406,11 @@ func (l *lane) revokeToken(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), l.Gate.Budget())
 	defer cancel()
-	if !form.Has("token") {
-		writeFault(w, &oauth.Fault{Code: oauth.InvalidRequest, Description: "token is missing"})
-		return
+	for _, name := range []string{"token", "client_id"} {
+		if form.Get(name) == "" {
+			writeFault(w, &oauth.Fault{Code: oauth.InvalidRequest, Description: name + " is missing"})
+			return
+		}
 	}
 	for _, kind := range []gate.TokenKind{gate.RefreshToken, gate.AccessToken} {
 		k, _, ok := l.Gate.OpenToken(ctx, kind, form.Get("token"))

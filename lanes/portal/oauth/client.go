@@ -40,7 +40,8 @@ const (
 	documentTimeout  = 5 * time.Second
 	documentLife     = time.Hour
 	maxDocuments     = 1024
-	maxFetches       = 16
+	maxFetches       = 64 // at once
+	maxFetchesOfOne  = 4  // of one network
 )
 
 const registeredPrefix = "dxc_"
@@ -51,10 +52,11 @@ type Clients struct {
 	loopback bool            // documents of this machine by http count too, on a venue of play money
 	now      func() time.Time
 	http     http.Client
-	fetching chan struct{}
 
 	mu        sync.Mutex
 	documents map[string]document
+	fetching  map[netip.Prefix]int // documents that are being read, by the network that asks
+	fetches   int
 }
 
 type document struct {
@@ -65,7 +67,7 @@ type document struct {
 // NewClients returns a finder of clients. keys are the keys that sign registrations, the newest first. With
 // loopback the documents of this machine count too.
 func NewClients(keys func() [][]byte, loopback bool, now func() time.Time) *Clients {
-	c := &Clients{keys: keys, loopback: loopback, now: now, fetching: make(chan struct{}, maxFetches), documents: map[string]document{}}
+	c := &Clients{keys: keys, loopback: loopback, now: now, documents: map[string]document{}, fetching: map[netip.Prefix]int{}}
 	// Control sees the address that is dialled, so that no name leads into the operator's network, whatever
 	// it resolved to before.
 	dialer := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
@@ -125,14 +127,30 @@ func sign(key, held []byte) []byte {
 
 func checkName(name string) error {
 	if utf8.RuneCountInString(name) > maxNameRunes || !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
-		return fmt.Errorf("client_name has at most %d characters, and no control characters", maxNameRunes)
+		return fmt.Errorf("client_name has at most %d characters, and none that is not seen", maxNameRunes)
+	}
+	marks, blank := 0, name != "" // marks in a row: many of them cover what is above and below
+	for _, r := range name {
+		if marks++; !unicode.IsMark(r) {
+			marks = 0
+		}
+		if marks > 2 {
+			return errors.New("client_name has too many marks on a letter")
+		}
+		blank = blank && !unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
+	}
+	if blank {
+		return errors.New("client_name is blank")
 	}
 	return nil
 }
 
+// brailleBlank is a symbol without a dot.
+const brailleBlank = '\u2800'
+
 // hidden reports whether a character is not seen, or changes how others are seen.
 func hidden(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+	return !unicode.IsGraphic(r) || r == brailleBlank || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 func checkRedirects(list []string) error {
@@ -147,8 +165,8 @@ func checkRedirects(list []string) error {
 	return nil
 }
 
-// Find returns the client of a client_id. The fault is shown to the person.
-func (c *Clients) Find(ctx context.Context, id string) (Client, *Fault) {
+// Find returns the client of a client_id, for a person of a network. The fault is shown to the person.
+func (c *Clients) Find(ctx context.Context, from netip.Prefix, id string) (Client, *Fault) {
 	if strings.HasPrefix(id, registeredPrefix) {
 		if client, ok := c.registered(id); ok {
 			return client, nil
@@ -161,12 +179,37 @@ func (c *Clients) Find(ctx context.Context, id string) (Client, *Fault) {
 	if client, ok := c.Known(id); ok {
 		return client, nil
 	}
+	if !c.begin(from) {
+		return Client{}, &Fault{Code: TemporarilyUnavailable, Description: "too many documents of applications are being read: try again in a moment"}
+	}
+	defer c.end(from)
 	client, err := c.fetch(ctx, id)
 	if err != nil {
 		return Client{}, &Fault{Code: InvalidClient, Description: "the document of the application, which is its client_id, does not count: " + err.Error()}
 	}
 	c.keep(client)
 	return client, nil
+}
+
+// begin counts a document that is read for a network, unless there are too many.
+func (c *Clients) begin(from netip.Prefix) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fetches >= maxFetches || c.fetching[from] >= maxFetchesOfOne {
+		return false
+	}
+	c.fetches++
+	c.fetching[from]++
+	return true
+}
+
+func (c *Clients) end(from netip.Prefix) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fetches--
+	if c.fetching[from]--; c.fetching[from] == 0 {
+		delete(c.fetching, from)
+	}
 }
 
 // Known returns the client of a client_id if no document must be fetched for it.
@@ -220,12 +263,6 @@ func (c *Clients) checkDocumentURL(id string) error {
 func (c *Clients) fetch(ctx context.Context, id string) (client Client, err error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
 	defer cancel()
-	select {
-	case c.fetching <- struct{}{}:
-		defer func() { <-c.fetching }()
-	case <-ctx.Done():
-		return client, errors.New("too many documents are being read: try again")
-	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, id, nil)
 	if err != nil {
 		return client, err

@@ -5,11 +5,18 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // forbiddenSchemes run code, read files or are no address of a client.
-var forbiddenSchemes = []string{"javascript", "data", "file", "blob", "vbscript", "about", "filesystem", "view-source", "intent", "ws", "wss", "ftp"}
+var forbiddenSchemes = []string{"javascript", "data", "file", "blob", "vbscript", "about", "filesystem", "view-source", "intent", "ws", "wss", "ftp", "sftp", "ssh", "telnet", "smb", "nfs", "ldap", "ldaps", "jar", "shell", "chrome", "edge", "search"}
+
+// forbiddenPrefixes begin the schemes of parts of a system.
+var forbiddenPrefixes = []string{"ms-", "search-", "x-apple", "chrome-", "moz-"}
+
+// answers are the parameters that an answer adds to a redirect.
+var answers = []string{"code", "state", "iss", "error", "error_description"}
 
 // checkRedirect returns an error unless a client may have a redirect URI (docs/rules/oauth.md#redirects).
 func checkRedirect(text string) error {
@@ -28,14 +35,23 @@ func checkRedirect(text string) error {
 		return errors.New("a redirect URI must have no user")
 	case strings.Contains(text, "#"):
 		return errors.New("a redirect URI must have no fragment")
-	case slices.Contains(forbiddenSchemes, u.Scheme):
+	case slices.Contains(forbiddenSchemes, u.Scheme) || slices.ContainsFunc(forbiddenPrefixes, func(p string) bool { return strings.HasPrefix(u.Scheme, p) }):
 		return errors.New("a redirect URI must not have the scheme " + u.Scheme)
+	case slices.ContainsFunc(answers, u.Query().Has):
+		return errors.New("a redirect URI must have no parameter of an answer: " + strings.Join(answers, ", "))
+	case !validPort(u.Port()):
+		return errors.New("a redirect URI has a port that is none")
 	case u.Hostname() == "":
 		return errors.New("a redirect URI needs a host")
 	case u.Scheme == "http" && !loopbackHost(u.Hostname()):
 		return errors.New("a redirect URI of http must be on the loopback interface")
 	}
 	return nil
+}
+
+func validPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && n > 0
 }
 
 // loopbackHost reports whether a host is one of the three that a client on the person's machine has.

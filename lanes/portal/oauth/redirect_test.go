@@ -54,6 +54,15 @@ func TestRedirects(t *testing.T) {
 		{"file:///etc/passwd", false},
 		{"blob:https://host.example/1", false},
 		{"vbscript://x/y", false},
+		{"ms-msdt://x", false},
+		{"search-ms://x", false},
+		{"chrome://settings", false},
+		{"smb://host.example/x", false},
+		{"https://host.example:99999/", false},
+		{"https://host.example:0/", false},
+		{"https://host.example/back?code=x", false},
+		{"https://host.example/back?a=1&state=x", false},
+		{"https://host.example/back?iss=x", false},
 	} {
 		if err := checkRedirect(x.uri); (err == nil) != x.ok {
 			t.Errorf("%q: %v", x.uri, err)

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -31,12 +33,15 @@ type Request struct {
 // grantable are the scopes that a grant can have.
 const grantable = core.ScopeRead | core.ScopeTrade
 
-// Parse reads the query of an authorization. A fault of the client or of its redirect is to be shown, any
+// maxQueryBytes bounds the query of an authorization (docs/rules/limits.md#figures).
+const maxQueryBytes = 8 << 10
+
+// Parse reads the query of an authorization, for a person of a network. A fault of the client or of its redirect is to be shown, any
 // other goes to the redirect.
-func (s *Server) Parse(ctx context.Context, query string) (r Request, fault *Fault) {
+func (s *Server) Parse(ctx context.Context, from netip.Prefix, query string) (r Request, fault *Fault) {
 	q, err := url.ParseQuery(query)
-	if err != nil {
-		return r, &Fault{Code: InvalidRequest, Description: "the query is malformed"}
+	if err != nil || len(query) > maxQueryBytes {
+		return r, &Fault{Code: InvalidRequest, Description: fmt.Sprintf("the query is malformed, or has over %d KiB", maxQueryBytes>>10)}
 	}
 	if list := q["client_id"]; len(list) != 1 {
 		return r, &Fault{Code: InvalidRequest, Description: "client_id must be there once"}
@@ -44,7 +49,7 @@ func (s *Server) Parse(ctx context.Context, query string) (r Request, fault *Fau
 	if list := q["redirect_uri"]; len(list) != 1 {
 		return r, &Fault{Code: InvalidRequest, Description: "redirect_uri must be there once"}
 	}
-	if r.Client, fault = s.Clients.Find(ctx, q.Get("client_id")); fault != nil {
+	if r.Client, fault = s.Clients.Find(ctx, from, q.Get("client_id")); fault != nil {
 		return r, fault
 	}
 	r.Redirect = q.Get("redirect_uri")

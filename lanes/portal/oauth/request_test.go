@@ -53,7 +53,7 @@ func TestAuthorizeRequests(t *testing.T) {
 		for name, list := range x.change {
 			q[name] = list
 		}
-		r, fault := s.Parse(t.Context(), q.Encode())
+		r, fault := s.Parse(t.Context(), anywhere, q.Encode())
 		switch {
 		case x.scopes != 0:
 			if fault != nil || r.Scopes != x.scopes || r.Redirect != q.Get("redirect_uri") || r.State != q.Get("state") || !Verifies(verifier, r.Challenge) {
@@ -63,8 +63,8 @@ func TestAuthorizeRequests(t *testing.T) {
 			t.Errorf("%s: %+v", name, fault)
 		}
 	}
-	for _, query := range []string{"a=%zz", "a;b", ""} {
-		if _, fault := s.Parse(t.Context(), query); fault == nil || fault.Redirect != "" {
+	for _, query := range []string{"a=%zz", "a;b", "", good.Encode() + "&x=" + strings.Repeat("y", maxQueryBytes)} {
+		if _, fault := s.Parse(t.Context(), anywhere, query); fault == nil || fault.Redirect != "" {
 			t.Errorf("%q: %v", query, fault)
 		}
 	}

@@ -6,7 +6,7 @@ import { notices } from '../shared/notices.svelte.ts'
 import type { VenueClock } from '../venue/clock.ts'
 import type { Owner } from '../venue/owner.ts'
 import { VenueError } from '../venue/rest.ts'
-import { type Agent, type ConsentAnswer, type Mandate, ms } from '../venue/wire.ts'
+import { type Agent, type AgentMandate, type ConsentAnswer, type Mandate, ms } from '../venue/wire.ts'
 import { type ConsentRequest, proposeName } from './request.ts'
 
 const HOUR = 3600
@@ -21,12 +21,16 @@ export const lives = [
 ] as const
 
 const PROPOSED_FUND = 100 // dollars
+const MOST_AGENTS = 32 // of an owner that are not closed
+const GONE = -1 // the agent that was chosen is not active any more
 
 // TEXTS are errors that mean something else here than elsewhere.
 const TEXTS: Record<string, string> = {
   insufficient_balance: 'Your free cash does not cover this money.',
   forbidden_origin: 'This page was opened at another address than the portal’s public one. Start again in the application.',
   invalid_transition: 'This agent is not active any more.',
+  stale_mandate: 'The bounds of this agent were changed meanwhile. They are shown as they are now: decide again.',
+  duplicate_client_transfer_id: 'This money has moved already, and the answer was lost. Give no more, or another amount.',
   unknown_agent: 'This agent does not exist any more.',
   rate_limited: 'Too many requests or new keys. Wait a moment, and try again.',
 }
@@ -39,18 +43,20 @@ export class Consent {
   agents = $state.raw<Agent[]>([]) // newest first, closed ones included
   cash = $state<number>() // free, in pips; undefined until it has been read
   account = $state('') // whose token it is
-  mandates = $state.raw<ReadonlyMap<number, Mandate>>(new Map())
-  chosen = $state(0) // user_id of the agent, 0 for a new one
+  mandates = $state.raw<ReadonlyMap<number, AgentMandate>>(new Map())
+  chosen = $state(0) // user_id of the agent, 0 for a new one, GONE
   name = $state('')
   fund = $state<number | null>(0) // dollars
   bounds = $state<Bounds>({ ...presets.careful })
   secs = $state<number>(30 * 24 * HOUR)
   trouble = $state('') // why the last attempt failed
+  uncertain = $state(false) // an answer was lost, and money may have moved
   sending = $state(false)
   ended = $state<'allowed' | 'denied'>()
   now = $state(0)
   #owner: Owner | undefined
-  #proposedTo: Owner | undefined // whose agents and money the choices are about
+  #shownTo: Owner | undefined
+  #proposedTo: number | undefined // the account whose agents and money the choices are about
   readonly #transferIds = new Map<string, string>()
 
   constructor(request: ConsentRequest, clock: VenueClock) {
@@ -62,7 +68,7 @@ export class Consent {
   readonly active = $derived(this.agents.filter((a) => a.state === 'active'))
   readonly agent = $derived(this.active.find((a) => a.user_id === this.chosen))
   // mandate is that of the agent; undefined until it has been read. That of a new one ends with the connection.
-  readonly mandate = $derived(this.chosen === 0 ? mandateOf({ ...this.bounds, hours: null }, this.now) : this.mandates.get(this.chosen))
+  readonly mandate = $derived(this.chosen === 0 ? mandateOf({ ...this.bounds, hours: null }, this.now) : this.mandates.get(this.chosen)?.mandate)
   readonly fault = $derived(this.#fault())
   // money is what the agent will have, in pips.
   readonly money = $derived(Number(this.agent?.equity ?? 0) + Number(pipsOf(this.fund ?? 0)))
@@ -75,9 +81,12 @@ export class Consent {
   }
 
   #fault(): Fault | undefined {
+    if (this.chosen === GONE) return { field: 'agent', must: 'be chosen again: it is not active any more' }
+    if (this.chosen === 0 && this.agents.filter((a) => a.state !== 'closed').length >= MOST_AGENTS) return { field: 'agent', must: `be one that you have: ${MOST_AGENTS} are open, which is the most` }
     if (this.chosen === 0 && this.#taken().has(this.name)) return { field: 'name', must: 'be one that you have not used before' }
     const fault = this.chosen === 0 ? agentFault(this.name, this.fund, this.mandate!, this.now) : agentFault('agent', this.fund, {}, this.now)
     if (fault) return fault
+    if (Math.abs((this.fund ?? 0) * 10_000 - Math.round((this.fund ?? 0) * 10_000)) > 1e-6) return { field: 'fund', must: 'have at most four decimal places' }
     if (Number(pipsOf(this.fund ?? 0)) > (this.cash ?? 0)) return { field: 'fund', must: `be at most your free cash, ${dollars(this.cash ?? 0)}` }
     return undefined
   }
@@ -90,7 +99,7 @@ export class Consent {
   // agent that this client had, or a new one.
   async use(owner: Owner | undefined): Promise<void> {
     this.#owner = owner
-    if (owner !== this.#proposedTo) this.cash = undefined
+    if (owner !== this.#shownTo) this.cash = undefined
     if (!owner) return
     this.trouble = ''
     try {
@@ -110,18 +119,20 @@ export class Consent {
     this.cash = Number(cash)
     this.account = name || `account ${user_id}`
     this.now = this.clock.now()
-    if (owner !== this.#proposedTo) {
-      this.#proposedTo = owner
+    this.#shownTo = owner
+    if (user_id !== this.#proposedTo) {
+      this.#proposedTo = user_id
       this.mandates = new Map()
       this.name = proposeName(this.request.name, this.#taken())
       this.choose(this.active.find((a) => a.client === this.request.client_id)?.user_id ?? 0)
-    } else if (!this.agent) this.choose(0, false)
+    } else if (this.chosen > 0 && !this.agent) this.choose(GONE)
     await this.#readMandate()
   }
 
   // choose selects an agent, and proposes the money for it unless that is to stay.
   choose(id: number, propose = true): void {
     this.chosen = id
+    this.uncertain = false
     if (propose) this.fund = id === 0 ? Math.min(PROPOSED_FUND, Math.floor((this.cash ?? 0) / 100) / 100) : 0
   }
 
@@ -140,9 +151,9 @@ export class Consent {
   async #readMandate(): Promise<void> {
     const owner = this.#owner
     const id = this.chosen
-    if (!owner || id === 0) return
-    const { mandate } = await owner.mandate(id)
-    if (owner === this.#owner) this.mandates = new Map([...this.mandates, [id, mandate]])
+    if (!owner || id <= 0) return
+    const read = await owner.mandate(id)
+    if (owner === this.#owner) this.mandates = new Map([...this.mandates, [id, read]])
   }
 
   // answer sends the decision once, and leaves for the client.
@@ -167,7 +178,7 @@ export class Consent {
   // because it may have moved.
   #allowed(mandate: Mandate): ConsentAnswer {
     const fund = pipsOf(this.fund ?? 0)
-    const agent = this.chosen === 0 ? { name: this.name, mandate } : { user_id: this.chosen }
+    const agent = this.chosen === 0 ? { name: this.name, mandate } : { user_id: this.chosen, if_rev: this.mandates.get(this.chosen)!.rev }
     const key = `${this.chosen} ${fund}`
     const id = this.#transferIds.get(key) ?? crypto.randomUUID()
     this.#transferIds.set(key, id)
@@ -186,6 +197,7 @@ export class Consent {
       return session.close()
     }
     this.trouble = text
+    if (sent && e instanceof TypeError) this.uncertain = true
     try {
       await this.read()
     } catch (e) {

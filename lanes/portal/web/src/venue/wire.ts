@@ -406,7 +406,7 @@ export interface Key {
 export interface ConsentAnswer {
   request: string
   allow: boolean
-  agent?: { user_id: number; name?: undefined } | { name: string; mandate: Mandate }
+  agent?: { user_id: number; if_rev: number; name?: undefined } | { name: string; mandate: Mandate }
   fund?: U64
   client_transfer_id?: string
   expires_in_secs?: number
