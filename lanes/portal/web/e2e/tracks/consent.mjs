@@ -41,7 +41,11 @@ function authorization(client_id, redirect_uri, more = {}) {
   }
 }
 
-const owner = async (method, path) => (await fetch(venue.portal + path, { method, headers: { Authorization: `Bearer ${trader.account_token}` } })).json()
+const owner = async (method, path, body) => {
+  const answer = await fetch(venue.portal + path, { method, headers: { Authorization: `Bearer ${trader.account_token}`, 'Content-Type': 'application/json' }, ...(body && { body: JSON.stringify(body) }) })
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status}`)
+  return answer.json()
+}
 const agentOf = async (name) => (await owner('GET', '/agents')).agents.find((a) => a.name === name)
 const allowable = () => page.locator('[data-test="allow"][aria-disabled="false"]').waitFor()
 const forgotten = () => page.evaluate(() => sessionStorage.clear())
@@ -129,7 +133,7 @@ await run({
     await test('allow').click()
     await answered(asked.state)
     await page.unroute('**/oauth/consent')
-    assert.deepEqual(sent.agent, { user_id: agent.user_id }, 'no mandate is sent')
+    assert.deepEqual(sent.agent, { user_id: agent.user_id, if_rev: 1 }, 'no mandate is sent')
     assert.equal((await agentOf('my-assistant')).equity, '250000')
   },
 
@@ -208,20 +212,47 @@ await run({
     await signIn('dxa_wrong')
     await page.getByText('The portal does not know this token.').waitFor()
     expected(/status of 401/)
-    const { account_token } = await admin('/admin/users', { name: 'newcomer' })
+    const { account_token, user_id } = await admin('/admin/users', { name: 'newcomer' })
     await signIn(account_token)
     await test('signed-in').filter({ hasText: account_token.slice(-4) }).filter({ hasText: 'Free cash $0.00' }).waitFor()
     assert.equal(await page.locator('[name=agent]').inputValue(), '0', 'the agent is the other owner’s')
     assert.equal(await page.locator('[name=fund]').inputValue(), '0')
     await page.locator('[name=agent_name]').fill('mine')
-    await page.route('**/oauth/consent', (route) => route.fulfill({ status: 401, json: { error: { code: 'unauthorized' } } }), { times: 1 })
+    const { account_token: next } = await admin(`/admin/users/${user_id}/token`, { reason: 'lost' })
     await allowable()
     await test('allow').click()
     await page.getByText('The account token is not valid any more.').waitFor()
     expected(/status of 401/)
-    await signIn(account_token)
+    await signIn(next)
     await test('effect').waitFor()
-    assert.equal(await page.locator('[name=agent_name]').inputValue(), 'mine')
+    assert.equal(await page.locator('[name=agent_name]').inputValue(), 'mine', 'the choices of the same account are kept')
+    await forgotten()
+  },
+
+  async 'an agent that is halted meanwhile, or whose bounds change, is decided about again'() {
+    const { user_id } = await agentOf('my-assistant-2')
+    const asked = authorization(assistant, at('/callback'))
+    await page.goto(asked.url)
+    if (await page.locator('[name=token]').or(test('mandate')).first().getAttribute('name') === 'token') await signIn()
+    await page.locator('[name=agent]').selectOption(String(user_id))
+    await test('mandate').filter({ hasText: 'my-assistant-2' }).waitFor()
+    await owner('PUT', `/agents/${user_id}/mandate`, { if_rev: 1, mandate: { max_order_cost: '70000' } })
+    await allowable()
+    await test('allow').click()
+    await page.getByText('The bounds of this agent were changed meanwhile.').waitFor()
+    expected(/status of 409/)
+    await test('mandate').filter({ hasText: '$7.00' }).waitFor()
+    await owner('POST', `/agents/${user_id}/halt`)
+    await allowable()
+    await test('allow').click()
+    await page.getByText('This agent is not active any more.').waitFor()
+    expected(/status of 409/)
+    assert.equal(await page.locator('[name=agent] option:checked').textContent(), 'Choose an agent')
+    assert.equal(await test('allow').getAttribute('aria-disabled'), 'true', 'a second press chooses no other agent')
+    await owner('POST', `/agents/${user_id}/resume`)
+    await page.locator('[name=agent]').selectOption('A new agent')
+    await page.locator('[name=fund]').fill('5.12345')
+    await page.locator('#reason').filter({ hasText: 'at most four decimal places' }).waitFor()
     await forgotten()
   },
 
