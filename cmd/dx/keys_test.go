@@ -82,14 +82,18 @@ func TestRotateGivenMasterKey(t *testing.T) {
 	expectCommand(t, 1, "invalid_transition", "keys", "rotate-master")
 }
 
-// TestSignUpFlags tests that dx serve names the flag of a bound that cannot be with others.
-func TestSignUpFlags(t *testing.T) {
+// TestContradictions tests that dx serve names the flag that cannot be with others, or without another.
+func TestContradictions(t *testing.T) {
 	serve := []string{"serve", "--data", t.TempDir(), "--oracle", "manual", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0"}
 	for _, c := range []struct{ args, want string }{
 		{"--signup open --account-rate 0", "dx: --account-rate: it is not 0 with the sign-up open"},
 		{"--signup token --signup-token x --account-rate 0", "dx: --account-rate: it is not 0 with the sign-up token"},
 		{"--signup open --account-rate 19", "dx: --account-rate: 0 or at least 20"},
 		{"--account-keys=-1", "dx: --account-keys: must be"},
+		{"--oauth", "dx: --public-url: OAuth needs it, and https"},
+		{"--oauth --public-url https://api.venue.example", "dx: --public-portal-url: OAuth needs it, and https"},
+		{"--oauth --public-url http://api.venue.example --public-portal-url https://venue.example", "dx: --public-url: OAuth needs it, and https"},
+		{"--oauth --public-url https://api.venue.example --public-portal-url https://venue.example", "dx: --oauth: it needs TLS, or a trusted proxy that ends TLS"},
 	} {
 		if code, out, errs := runCommand(append(serve, strings.Fields(c.args)...)...); code != 2 || !strings.HasPrefix(withoutLog(errs), c.want) {
 			t.Errorf("dx serve %s: exit %d %s%s, want 2 and %q", c.args, code, out, errs, c.want)
