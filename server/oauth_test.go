@@ -257,6 +257,11 @@ func TestConsent(t *testing.T) {
 		t.Errorf("the mandate does not end with the grant: %+v, %v", m, keys[0].ExpiresTs)
 	}
 
+	h.allow("other", map[string]any{"fund": "300"}) // without an id it moves as it is created
+	if got := h.agents().Agents[0]; got.Name != "other" || got.Equity != 300 {
+		t.Errorf("a new agent with money and no id: %+v", got)
+	}
+
 	// An order in the name of the agent, inside its mandate.
 	status, _, body := h.call(tokens.Access, "place_order", `{"client_order_id":"1","market_id":1,"generation":1,"outcome":"yes","side":"buy","tick":5000,"qty":1}`)
 	if status != 200 || !strings.Contains(body, `\"status\":\"resting\"`) {
@@ -270,7 +275,7 @@ func TestConsent(t *testing.T) {
 			t.Fatalf("the same agent: %d %s", status, answer)
 		}
 	}
-	if got := h.agents().Agents[0]; got.Equity != 75_000 || got.Rev != 1 {
+	if got := h.agents().Agents[1]; got.Equity != 75_000 || got.Rev != 1 {
 		t.Errorf("after a second consent %+v", got)
 	}
 }
@@ -318,7 +323,7 @@ func TestConsentBounds(t *testing.T) {
 	h := newOAuthHost(t)
 	h.allow("scout", map[string]any{"fund": "1", "client_transfer_id": "moved"})
 	id := h.agents().Agents[0].UserID
-	before := stateHash(t, h.v)
+	before := countsOf(t, h.v)
 	for name, x := range map[string]struct {
 		more   map[string]any
 		header []string
@@ -334,7 +339,7 @@ func TestConsentBounds(t *testing.T) {
 		"more money than there is":    {map[string]any{"agent": map[string]any{"name": "x"}, "fund": "99999999999999", "client_transfer_id": "x"}, nil, 403, "insufficient_balance"},
 		"money without an id":         {map[string]any{"agent": map[string]any{"user_id": id}, "fund": "1"}, nil, 400, "schema_violation"},
 		"money that has moved":        {map[string]any{"agent": map[string]any{"name": "x"}, "fund": "1", "client_transfer_id": "moved"}, nil, 409, "duplicate_client_transfer_id"},
-		"money for a new one, no id":  {map[string]any{"agent": map[string]any{"name": "x"}, "fund": "1"}, nil, 400, "schema_violation"},
+		"too much for a new one":      {map[string]any{"agent": map[string]any{"name": "x"}, "fund": "99999999999999"}, nil, 403, "insufficient_balance"},
 		"a mandate that has changed":  {map[string]any{"agent": map[string]any{"user_id": id, "if_rev": 7}}, nil, 409, "stale_mandate"},
 		"a rev of a new one":          {map[string]any{"agent": map[string]any{"name": "x", "if_rev": 1}}, nil, 400, "schema_violation"},
 		"a bound that there is not":   {map[string]any{"agent": map[string]any{"name": "x", "mandate": map[string]any{"max_joy": "1"}}}, nil, 400, "bad_mandate"},
@@ -355,14 +360,14 @@ func TestConsentBounds(t *testing.T) {
 	if status, answer, _ := h.consent(h.query(nil), map[string]any{"agent": map[string]any{"user_id": id}}); status != 409 {
 		t.Errorf("a halted agent: %d %s", status, answer)
 	}
-	if after := stateHash(t, h.v); after.accounts != before.accounts || after.keys != before.keys {
+	if after := countsOf(t, h.v); after.accounts != before.accounts || after.keys != before.keys {
 		t.Errorf("%+v, was %+v", after, before)
 	}
 }
 
 type counts struct{ accounts, keys int }
 
-func stateHash(t *testing.T, v *servertest.Venue) (c counts) {
+func countsOf(t *testing.T, v *servertest.Venue) (c counts) {
 	t.Helper()
 	v.Engine().Read(func(s *venue.Venue, _ *view.View) {
 		for range s.Users() {

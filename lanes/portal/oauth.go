@@ -214,7 +214,7 @@ func (l *lane) consent(ctx context.Context, u core.UserID, in *schemas.Consent) 
 	if bad != nil {
 		return out, bad
 	}
-	if in.Fund > 0 && in.ClientTransferID == "" {
+	if in.Fund > 0 && in.ClientTransferID == "" && agent.UserID != 0 {
 		return out, &schemas.Fault{Code: "schema_violation", Field: "client_transfer_id", Limit: "the owner's own id of the money, 1 to 64 of A-Z a-z 0-9 _ -"}
 	}
 	expires := int64(l.Venue.Config.Wall()) + cmp.Or(int64(in.ExpiresInSecs), grantSecs)*core.NsPerSec
@@ -234,13 +234,17 @@ func (l *lane) consent(ctx context.Context, u core.UserID, in *schemas.Consent) 
 	var code string
 	err = l.withNewKey(ctx, u, id, func() error {
 		if id == 0 {
-			made, err := l.newAgent(ctx, u, agent.Name, 0, mandate)
+			atOnce := in.Fund // without an id nobody can say whether money has moved already
+			if in.ClientTransferID != "" {
+				atOnce = 0
+			}
+			made, err := l.newAgent(ctx, u, agent.Name, atOnce, mandate)
 			if err != nil {
 				return err
 			}
 			id = core.UserID(made.UserID)
 		}
-		if in.Fund > 0 {
+		if in.Fund > 0 && in.ClientTransferID != "" {
 			if _, err := l.transfer(ctx, &core.Transfer{Owner: u, From: u, To: id}, &schemas.Transfer{ClientTransferID: in.ClientTransferID, Amount: in.Fund}); err != nil {
 				return err
 			}
@@ -249,7 +253,10 @@ func (l *lane) consent(ctx context.Context, u core.UserID, in *schemas.Consent) 
 		code, err = l.Gate.IssueGrant(ctx, id, request.Client.Name, request.Scopes, grant, accountAudit("allowed"))
 		return err
 	})
-	return schemas.Consented{Redirect: l.OAuth.Allowed(&request, code)}, err
+	if err != nil {
+		return out, err
+	}
+	return schemas.Consented{Redirect: l.OAuth.Allowed(&request, code)}, nil
 }
 
 // checkConsent refuses what cannot be done before anything is: an agent that is there must be active and have the
