@@ -29,7 +29,7 @@ var figured = map[string][]string{
 	"core/engine":   {"checkpointsKept", "closeMargin", "commitDelayMinCallers", "commitDelayMax", "foreignFor", "histogramBuckets", "memberTick", "proposePauseMax", "proposePauseMin", "slewRate", "wireBufSize"},
 	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
 	"tools":         {"fitExpiry", "maxCachedResponses", "maxCachedRows", "maxFits", "maxToolName"},
-	"lanes/gate":    {"UserScopes", "answerTime", "keyIDBytes", "maxDisorder", "maxPooledResponse", "tokenHeadBytes", "unwantedBody"},
+	"lanes/gate":    {"UserScopes", "answerTime", "keyIDBytes", "memberLag", "maxDisorder", "maxPooledResponse", "tokenHeadBytes", "unwantedBody"},
 	"lanes/ws":      {"writeChunk", "slowWriteChunk", "maxWindow", "firstWait", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
 	"lanes/mcp":     {"addedRoom", "cursorRoom", "dollar", "maxAdded", "maxUnitNames", "maxRequired", "maxVirtualWait"},
 	"lanes/funding": {"maxAnswerBytes", "maxQueued"},

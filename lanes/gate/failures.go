@@ -60,6 +60,9 @@ type NetworkBuckets struct {
 	young, old map[netip.Prefix]*TokenBucket
 }
 
+// ClientNetwork is the network by which a client's address is limited.
+func ClientNetwork(a netip.Addr) netip.Prefix { return clientNetwork(a) }
+
 // Of returns the limiter of the network of an address, one that create makes if there is none.
 func (s *NetworkBuckets) Of(client netip.Addr, create func() *TokenBucket) *TokenBucket {
 	p := clientNetwork(client)

@@ -70,7 +70,7 @@ type Gate struct {
 	// authentication.
 	OnUnauthorized func(r *http.Request)
 
-	// OAuth, unless it is nil, lets bearer tokens stand for a signature on the agent lane.
+	// OAuth, unless it is nil, lets requests of the agent lane have a bearer token in place of a signature.
 	OAuth *OAuth
 
 	// Unlimited turns the token buckets off.
@@ -131,7 +131,7 @@ type Call struct {
 	Refusal error
 
 	credentials      Credentials
-	isBearer         bool       // a bearer token stands for the signature
+	isBearer         bool       // there is a bearer token in place of a signature
 	generation       uint32     // of the token's pair
 	bearer           string     // "": it is malformed, or was sent in the clear
 	place            *place     // of its connection; nil: it has none

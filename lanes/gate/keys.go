@@ -34,7 +34,7 @@ func ScopesOf(names []string) (s core.Scopes) {
 // IssueKey creates a key of account u. Only this response ever contains its secret
 // (docs/rules/accounts.md#keys).
 func (g *Gate) IssueKey(ctx context.Context, u core.UserID, label string, scopes core.Scopes, by core.Audit) (out schemas.NewKey, err error) {
-	k, secret, _, err := g.createKey(ctx, &core.CreateKey{User: u, Scopes: scopes, Label: label, Audit: by})
+	k, secret, err := g.createKey(ctx, &core.CreateKey{User: u, Scopes: scopes, Label: label, Audit: by})
 	if err != nil {
 		return out, err
 	}
@@ -44,25 +44,25 @@ func (g *Gate) IssueKey(ctx context.Context, u core.UserID, label string, scopes
 // IssueGrant creates a key for an OAuth client of agent u, and returns the code that the client exchanges
 // (docs/rules/oauth.md#grants).
 func (g *Gate) IssueGrant(ctx context.Context, u core.UserID, label string, scopes core.Scopes, grant core.Grant, by core.Audit) (code string, err error) {
-	k, _, seq, err := g.createKey(ctx, &core.CreateKey{User: u, Scopes: scopes, Label: label, Grant: grant, Audit: by})
+	k, _, err := g.createKey(ctx, &core.CreateKey{User: u, Scopes: scopes, Label: label, Grant: grant, Audit: by})
 	if err != nil {
 		return "", err
 	}
-	return g.Vault.Token(CodeToken, k, seq)
+	return g.Vault.Token(CodeToken, k, 0)
 }
 
 // createKey draws the id and the secret of a key and creates it.
-func (g *Gate) createKey(ctx context.Context, c *core.CreateKey) (k *core.Key, secret []byte, seq uint64, err error) {
+func (g *Gate) createKey(ctx context.Context, c *core.CreateKey) (k *core.Key, secret []byte, err error) {
 	g.creating.RLock()
 	defer g.creating.RUnlock()
 	c.Key, secret, c.Sealed = g.Vault.NewKey()
 	r, err := tools.Accepted(g.Venue.Engine.Submit(ctx, c))
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, err
 	}
 	for _, e := range r.Events {
 		if e, ok := e.(*core.KeyChanged); ok {
-			return &e.Key, secret, r.Stamp.Seq, nil
+			return &e.Key, secret, nil
 		}
 	}
 	panic(core.InvariantViolation{Detail: "a new key without an event"})

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -8,16 +9,16 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"duplex/core"
 	"duplex/schemas"
 	"duplex/tools"
 )
 
-// OAuth makes one path of the API an OAuth 2.1 protected resource, where a bearer token stands for the three
+// OAuth makes one path of the API an OAuth 2.1 protected resource, where a bearer token replaces the three
 // credential headers (docs/rules/oauth.md#the-lane).
 type OAuth struct {
 	Path   string // of the agent lane
@@ -95,7 +96,7 @@ const (
 
 // Token returns a token of a grant: the id of its key, a number, and an HMAC of both by the secret of the key.
 // So nothing is kept but the sealed secret, and each member of a cluster makes the same token. The number is
-// the generation; of a code it is the seq at which the key was created.
+// the generation, 0 of a code.
 func (v *Vault) Token(kind TokenKind, k *core.Key, number uint64) (string, error) {
 	secret, err := v.Open(k)
 	if err != nil {
@@ -126,34 +127,35 @@ func parseToken(kind TokenKind, text string) (keyID string, number uint64, head,
 	return keyPrefix + hex.EncodeToString(raw[:keyIDBytes]), binary.BigEndian.Uint64(raw[keyIDBytes:]), raw[:tokenHeadBytes], raw[tokenHeadBytes:], true
 }
 
-// OpenToken returns the key with the grant of an authentic token, and the token's number. It waits until this
-// node has what another member has told the client: the key of a code, and the generation of a token. The key
-// may be revoked after that; whether a generation still counts, the caller decides.
+// memberLag is how long a node waits for what another one may have applied already.
+const memberLag = 500 * time.Millisecond
+
+// OpenToken returns the key with the grant of an authentic token, and the token's number. The caller decides
+// whether that generation still counts. Another member may have issued the token a moment ago, so a node of
+// several waits up to memberLag for a key or a generation that it does not have. It waits whatever is wrong with
+// a token, so that the time does not reveal which keys exist.
 func (g *Gate) OpenToken(ctx context.Context, kind TokenKind, text string) (k *core.Key, number uint64, ok bool) {
 	id, number, head, mac, ok := parseToken(kind, text)
 	if !ok {
 		return nil, 0, false
 	}
+	ctx, cancel := context.WithTimeout(ctx, memberLag)
+	defer cancel()
 	e := g.Venue.Engine
 	_, several := e.MemberStatus()
-	if several = several || g.MemberURL != nil; kind == CodeToken && several && e.Key(id) == nil {
-		_ = e.WaitApplied(ctx, number) // without it the token is unknown
-	}
+	several = several || g.MemberURL != nil
+	dummy := g.Vault.dummyKey(id)
+	read := func() *core.Key { return cmp.Or(e.Key(id), dummy) }
+	var seen *core.Key
 	for {
 		seq := e.Seq()
-		dummy := g.Vault.dummyKey(id)
-		key, secret, opened := g.Vault.secretOf(func() *core.Key {
-			if k := e.Key(id); k != nil {
-				return k
+		if now := read(); now != seen { // else the answer is as before
+			key, secret, opened := g.Vault.secretOf(read)
+			valid := hmac.Equal(tokenMAC(secret, kind, head), mac)
+			if valid && opened && !key.Revoked && key.Grant != nil && number <= uint64(key.Grant.Generation) {
+				return key, number, true
 			}
-			return dummy
-		})
-		valid := hmac.Equal(tokenMAC(secret, kind, head), mac)
-		if !valid || !opened || key.Revoked || key.Grant == nil {
-			return nil, 0, false
-		}
-		if kind == CodeToken || number <= uint64(key.Grant.Generation) {
-			return key, number, true
+			seen = now
 		}
 		if !several || e.WaitApplied(ctx, seq+1) != nil {
 			return nil, 0, false
@@ -232,15 +234,12 @@ func (g *Gate) challenge(r *http.Request, c *Call, status int, code string) stri
 	return ""
 }
 
-// StillValid reports whether the key of a call is still valid, and the access token that stood for its signature: a
+// StillValid reports whether the key of a call is still valid, and its access token if it has one: a
 // stream outlives neither.
 func (g *Gate) StillValid(c *Call) bool {
 	k := g.Venue.Engine.Key(c.Key.ID)
 	return k != nil && !k.Revoked && (!c.isBearer || int64(g.Venue.Config.Wall()) < k.Grant.AccessEnds(c.generation))
 }
 
-// Bearer reports whether a bearer token stands for the signature of the call.
+// Bearer reports whether the call has a bearer token in place of a signature.
 func (c *Call) Bearer() bool { return c.isBearer }
-
-// ClientNetwork is the network by which a client's address is limited.
-func ClientNetwork(a netip.Addr) netip.Prefix { return clientNetwork(a) }

@@ -361,7 +361,6 @@ func (l *lane) exchange(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 	generation := uint32(number)
 	if kind == gate.CodeToken {
-		generation = 0
 		switch {
 		case form.Has("redirect_uri") && form.Get("redirect_uri") != k.Grant.Redirect:
 			return refuse(oauth.InvalidGrant, "redirect_uri is not that of the authorization")
