@@ -2,13 +2,13 @@ import type { Level, Order, OutcomeName } from '../venue/wire.ts'
 import type { Book } from '../store/books.ts'
 import type { Queue } from '../store/queue.ts'
 
-// Rung is one price of the ladder, in ticks of the outcome shown: the quantity that rests
-// there, the total from the best price to this one, and the user's orders with their quantity.
-// ahead is what is ahead of the first of them; undefined if that is not known.
+// Rung is a price of the ladder at which contracts rest, in ticks of the outcome shown: their quantity, the
+// user's orders with their quantity, and how many prices of the grid before it are empty. ahead is what is
+// ahead of the user's first order there; undefined if that is not known.
 export interface Rung {
   tick: number
   qty: number
-  sum: number
+  empty: number
   mine: number
   ahead: number | undefined
   first: Order | undefined
@@ -23,31 +23,41 @@ interface Own {
 export interface Ladder {
   asks: Rung[] // best first
   bids: Rung[]
-  most: number // the larger total, the full width of a bar
+  most: number // the largest quantity, the full width of a bar
 }
 
 // ladder returns the rows of a book. The asks of an outcome are the bids for the other, at
 // 10000 minus their price.
-export function ladder(book: Book, looked: OutcomeName, own: Iterable<Order>, depth: number, queue: Queue): Ladder {
+export function ladder(book: Book, looked: OutcomeName, own: Iterable<Order>, queue: Queue): Ladder {
   const other: OutcomeName = looked === 'yes' ? 'no' : 'yes'
   const mine = ownAt(book, looked, own, queue)
-  const bids = rungs(book.bids(looked), mine.bid, depth, false)
-  const asks = rungs(book.bids(other).map(([tick, qty]) => [10000 - tick, qty]), mine.ask, depth, true)
-  return { bids, asks, most: Math.max(1, bids.at(-1)?.sum ?? 0, asks.at(-1)?.sum ?? 0) }
+  const bids = rungs(book.bids(looked), mine.bid, false)
+  const asks = rungs(book.bids(other).map(([tick, qty]) => [10000 - tick, qty]), mine.ask, true)
+  return { bids, asks, most: Math.max(1, ...bids.map((r) => r.qty), ...asks.map((r) => r.qty)) }
 }
 
-// rungs returns every price of the grid from the best one on, including empty ones, so that
-// equal distances on the ladder are equal price differences.
-function rungs(levels: Level[], own: Map<number, Own>, depth: number, up: boolean): Rung[] {
-  const at = new Map(levels)
-  const out: Rung[] = []
-  let sum = 0
-  for (let tick = levels[0]?.[0] ?? 0; tick >= 100 && tick <= 9990 && out.length < depth; tick = next(tick, up)) {
-    const qty = at.get(tick) ?? 0
+// rungs returns the levels of one side. Of the prices without orders it says how many there are.
+function rungs(levels: Level[], own: Map<number, Own>, up: boolean): Rung[] {
+  return levels.map(([tick, qty], i) => {
+    const before = levels[i - 1]?.[0]
     const mine = own.get(tick)
-    out.push({ tick, qty, sum: (sum += qty), mine: mine?.mine ?? 0, ahead: mine?.ahead, first: mine?.first })
-  }
-  return out
+    return { tick, qty, empty: before === undefined ? 0 : between(before, tick, up), mine: mine?.mine ?? 0, ahead: mine?.ahead, first: mine?.first }
+  })
+}
+
+// between counts the prices of the grid that lie between two.
+function between(from: number, to: number, up: boolean): number {
+  let n = 0
+  for (let tick = next(from, up); up ? tick < to : tick > to; tick = next(tick, up)) n += 1
+  return n
+}
+
+// fitting returns as many rows as a height has room for, in px. A row is preceded by another one if it says
+// that prices are empty.
+export function fitting(rungs: readonly Rung[], room: number, row: number, gap: number): Rung[] {
+  let left = room
+  const end = rungs.findIndex((r) => (left -= row + (r.empty > 0 ? gap : 0)) < 0)
+  return end < 0 ? [...rungs] : rungs.slice(0, end)
 }
 
 // next returns the next price on the grid `narrow`: whole cents from 4 to 96, tenths of a

@@ -1,5 +1,6 @@
 import { mount } from 'svelte'
 import '../app.css'
+import '../font.css'
 import Page from './Page.svelte'
 import { readRequest } from './request.ts'
 

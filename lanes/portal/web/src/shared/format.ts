@@ -18,14 +18,24 @@ export function gain(pips: number): string {
   return `${pips > 0 ? '+' : ''}${dollars(pips)}`
 }
 
-// tone is the class of a profit or a loss.
-export function tone(pips: number): 'yes' | 'no' | '' {
-  return pips > 0 ? 'yes' : pips < 0 ? 'no' : ''
+// tone is the class of money made. A loss has its sign, and the color of any other number.
+export function tone(pips: number): 'gain' | '' {
+  return pips > 0 ? 'gain' : ''
 }
 
 // cents formats a tick in cents: 4700 is "47.0".
 export function cents(tick: number): string {
   return (tick / 100).toFixed(1)
+}
+
+// quote formats a tick as a price in cents, with tenths only where it has them: "47¢", "98.7¢".
+export function quote(tick: number): string {
+  return `${tick % 100 === 0 ? tick / 100 : cents(tick)}¢`
+}
+
+// share formats a chance of a whole percent without decimals, as quote does: "73%", "98.7%".
+export function share(value: number): string {
+  return `${percent(value).replace(/\.0$/, '')}%`
 }
 
 // percent formats a chance in percent with one decimal, half a tenth rounded up, as dx top does.

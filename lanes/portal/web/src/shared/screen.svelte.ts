@@ -1,12 +1,16 @@
+import { flushSync } from 'svelte'
+
 // What the user has chosen to see.
 
 export type Tab = 'orders' | 'positions' | 'fills' | 'settlements' | 'rounds' | 'history'
-export type Place = 'markets' | 'chart' | 'book' | 'trade' | 'account'
+export type Place = 'chart' | 'ticket' | 'book' | 'account'
 export type Page = 'trade' | 'portfolio' | 'agents' | 'account'
 export type Theme = 'auto' | 'light' | 'dark'
 
 const THEME = 'duplex-theme'
 const ENGINEER = 'duplex-engineer'
+const SERIES = 'duplex-series'
+const FIRST_SERIES = 3
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 // The page is in the fragment: the path /agents is a route of the portal.
@@ -20,9 +24,15 @@ function stored(): Theme {
   return t === 'light' || t === 'dark' ? t : 'auto'
 }
 
+// A person who has never traded begins with a round that leaves time to read: 15 minutes of Bitcoin.
+function storedSeries(): number {
+  const n = Number(localStorage.getItem(SERIES))
+  return Number.isInteger(n) && n >= 1 && n <= 9 ? n : FIRST_SERIES
+}
+
 class Screen {
   page = $state<Page>(pageNow())
-  category = $state(1)
+  #category = $state(storedSeries())
   tab = $state<Tab>('orders')
   place = $state<Place>('chart') // the part that a narrow screen shows
   book = $state<'yes' | 'no'>('yes')
@@ -35,6 +45,16 @@ class Screen {
     addEventListener('hashchange', () => (this.page = pageNow()))
   }
 
+  // category is the series that is shown.
+  get category(): number {
+    return this.#category
+  }
+
+  set category(n: number) {
+    this.#category = n
+    localStorage.setItem(SERIES, String(n))
+  }
+
   get shade(): 'light' | 'dark' {
     return this.theme === 'auto' ? (this.#system ? 'dark' : 'light') : this.theme
   }
@@ -43,7 +63,13 @@ class Screen {
   editing(field: 'edit_price' | 'edit_qty'): void {
     this.tab = 'orders'
     this.place = 'account'
-    requestAnimationFrame(() => document.querySelector<HTMLInputElement>(`[name="${field}"]`)?.select())
+    this.enter(field)
+  }
+
+  // enter puts the cursor into a field at once, so that the next key is typed into it.
+  enter(field: string): void {
+    flushSync()
+    document.querySelector<HTMLInputElement>(`[name="${field}"]`)?.select()
   }
 
   toggleEngineer(): void {

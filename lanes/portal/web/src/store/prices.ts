@@ -1,4 +1,4 @@
-import type { OracleTick, PriceRow } from '../venue/wire.ts'
+import type { OracleTick, OutcomeName, PriceRow } from '../venue/wire.ts'
 import { ms } from '../venue/wire.ts'
 
 export interface Point {
@@ -41,10 +41,15 @@ export class Prices {
     return at
   }
 
-  // mean returns the settlement mean over [from, to), rounded down. A missing second takes
-  // the previous price, for up to 5 s; future seconds do not count. It is undefined without
-  // any price.
+  // mean returns the settlement mean over [from, to), rounded down; undefined without any price.
   mean(from: number, to: number): bigint | undefined {
+    const { sum, n } = this.covered(from, to)
+    return n > 0n ? sum / n : undefined
+  }
+
+  // covered returns the sum of the seconds in [from, to) that have a price, and their number. A missing
+  // second takes the previous price, for up to 5 s; future seconds do not count.
+  covered(from: number, to: number): { sum: bigint; n: bigint } {
     let sum = 0n
     let n = 0n
     let at = this.#place(from + 1) - 1
@@ -55,6 +60,19 @@ export class Prices {
       sum += p.price
       n += 1n
     }
-    return n > 0n ? sum / n : undefined
+    return { sum, n }
+  }
+
+  // needed returns the average that the losing side needs over the rest of [from, to), and that side: at most
+  // this for NO, at least this for YES. It is undefined outside of the window, and 0 if nothing helps NO any
+  // more.
+  needed(from: number, to: number, strike: bigint): { side: OutcomeName; average: bigint } | undefined {
+    const { sum, n } = this.covered(from, to)
+    const left = BigInt(to - 1 - (this.last?.sec ?? 0))
+    if (n === 0n || left <= 0n) return undefined
+    const all = n + left
+    const yes = sum / n > strike
+    const rest = (yes ? (strike + 1n) * all - 1n : (strike + 1n) * all) - sum // the sum decides, rounded down
+    return { side: yes ? 'no' : 'yes', average: rest <= 0n ? 0n : yes ? rest / left : (rest + left - 1n) / left }
   }
 }

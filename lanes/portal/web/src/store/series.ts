@@ -5,6 +5,7 @@ import { ms, type Round } from '../venue/wire.ts'
 export interface Asset {
   feed: number
   name: string
+  long: string // in a sentence
   unit: string
   decimals: number
 }
@@ -14,18 +15,19 @@ export interface Series {
   asset: Asset
   minutes: number
   cadence: string
+  span: string // the cadence in a sentence
 }
 
 export const assets: Asset[] = [
-  { feed: 0, name: 'BTC', unit: 'USD', decimals: 2 },
-  { feed: 1, name: 'Gold', unit: 'USD/oz', decimals: 2 },
-  { feed: 2, name: 'WTI', unit: 'USD/bbl', decimals: 3 },
+  { feed: 0, name: 'BTC', long: 'Bitcoin', unit: 'USD', decimals: 2 },
+  { feed: 1, name: 'Gold', long: 'Gold', unit: 'USD/oz', decimals: 2 },
+  { feed: 2, name: 'WTI', long: 'WTI crude', unit: 'USD/bbl', decimals: 3 },
 ]
 
 const cadences = [
-  { minutes: 1, cadence: '60 s' },
-  { minutes: 5, cadence: '5 min' },
-  { minutes: 15, cadence: '15 min' },
+  { minutes: 1, cadence: '60 s', span: '60 seconds' },
+  { minutes: 5, cadence: '5 min', span: '5 minutes' },
+  { minutes: 15, cadence: '15 min', span: '15 minutes' },
 ]
 
 export const allSeries: Series[] = assets.flatMap((asset, a) => cadences.map((c, i) => ({ category: a * 3 + i + 1, asset, ...c })))

@@ -57,6 +57,7 @@ export class TradingStore implements Listener {
   past: PastRound | undefined
   readonly markets = new Map<number, Market>()
   status: SocketState = 'connecting'
+  loaded = false // the rounds have been read once
   why = ''
   lag: number | undefined
   pnl: Pnl | undefined
@@ -284,6 +285,7 @@ export class TradingStore implements Listener {
   async #readRounds(): Promise<void> {
     const { rounds, as_of_seq } = await this.rest.get<{ rounds: Round[]; as_of_seq: U64 }>('/v1/rounds?limit=150')
     for (const r of rounds) this.rounds.put(r, as_of_seq)
+    this.loaded = true
     invalidate()
   }
 

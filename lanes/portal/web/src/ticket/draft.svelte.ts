@@ -12,12 +12,15 @@ export type Unit = 'contracts' | 'dollars'
 export class Draft {
   side = $state<Side>('buy')
   outcome = $state<OutcomeName>('yes')
-  kind = $state<Kind>('limit')
+  kind = $state<Kind>('market')
   price = $state<number | null>(null)
   slip = $state<number | null>(SLIP / 100) // of a market order
-  unit = $state<Unit>('contracts')
+  unit = $state<Unit>('dollars')
   qty = $state<number | null>(10)
   amount = $state<number | null>(10)
+  most = $state(false) // the size is all that the cash covers, or all that is held, and follows both
+  picked = $state(0) // how often the user chose an outcome by its price
+  takes = $state.raw<ReadonlyMap<number, number>>(new Map()) // by tick of YES: the contracts that the order would take at once
   tif = $state<Tif>('gtc')
   seconds = $state<number | null>(30)
   group = $state<number | null>(null)
@@ -37,6 +40,19 @@ export class Draft {
 
   get byAmount(): boolean {
     return this.side === 'buy' && this.unit === 'dollars'
+  }
+
+  // pick chooses an outcome by its price.
+  pick(outcome: OutcomeName): void {
+    this.outcome = outcome
+    this.picked += 1
+  }
+
+  // size sets how much the user wants, in the unit that the ticket shows.
+  size(n: number | null): void {
+    this.most = false
+    if (this.byAmount) this.amount = n
+    else this.qty = n
   }
 
   // choose sets a price that the user picked.

@@ -37,6 +37,12 @@ export class Submission {
     this.#retries = retries
   }
 
+  // say shows a text in the place of a result, where nothing was sent.
+  say(text: string): void {
+    this.order = undefined
+    this.result = { tone: 'plain', text }
+  }
+
   // locked tells whether an order is on its way.
   get locked(): boolean {
     return this.stage !== 'ready'
