@@ -74,18 +74,32 @@ export async function open() {
   await live()
 }
 
-// go shows a part of the screen: over the bar at the bottom of a narrow one. The page follows its
+// go shows a part of the screen: over the bar at the bottom of a narrow one, where a quote leads to the ticket,
+// which is what Trade means. The page follows its
 // address a moment later, and until then the keys act on the one before.
 export async function go(place) {
   const isPage = ['Portfolio', 'Agents', 'Account'].includes(place)
   const bar = page.getByRole('navigation', { name: 'Screen' })
   const narrow = await bar.isVisible()
-  if (narrow && !isPage) await bar.getByRole('button', { name: place, exact: true }).click()
+  if (narrow && !isPage) {
+    await bar.getByRole('button', { name: { Book: /^Book/, Orders: /^Orders/ }[place] ?? /^Trade/ }).click()
+    if (place === 'Trade') await page.locator('.outcomes [aria-pressed=true]').click()
+  } else if (narrow && place === 'Portfolio') await bar.getByRole('link', { name: place }).click()
   else if (narrow) {
     await bar.getByText('More').click()
     await bar.getByRole('link', { name: place }).click()
   } else await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: isPage ? place : 'Trade' }).click()
   await page.locator('nav.pages [aria-current="page"]', { hasText: isPage ? place : 'Trade' }).waitFor({ state: 'attached' })
+}
+
+// kind makes the ticket an order that waits at a price ('limit') or one that trades at once ('market').
+export async function kind(wanted) {
+  if (((await page.locator('[name=price]').count()) > 0) !== (wanted === 'limit')) await test('kind').click()
+}
+
+// unit makes the ticket count in 'contracts' or in 'dollars'.
+export async function unit(wanted) {
+  if (((await page.locator('[name=amount]').count()) > 0) !== (wanted === 'dollars')) await test('unit').click()
 }
 
 // list returns the rows of a list route as the trader.
@@ -139,6 +153,8 @@ export const FAR = '1' // cents: no market falls this far during a step
 // default 8 cents below the best bid. If the market falls that far and fills it, rests
 // places another.
 export async function rests(qty, price) {
+  await kind('limit')
+  await unit('contracts')
   for (let tries = 0; tries < 3; tries++) {
     const best = Number(await test('rung').and(page.locator('[data-side="bid"]')).first().getAttribute('data-tick'))
     await page.locator('[name=price]').fill(price ?? String((best - 800) / 100))
@@ -220,7 +236,7 @@ export async function snap(name) {
 }
 
 // PRICES are the words of the screen that come from the market and are old without a connection.
-const PRICES = ['[data-test=chance]', '[data-test=series] :is(.off, .chance)', '[aria-label=Series] .index', '[data-test=rung] .price', '[aria-label="Selected market"] dl div:nth-child(odd):nth-child(-n + 3) dd', '[data-test=pinned] div:nth-child(n + 3) dd', '[data-test=equity-total]', '[data-test=today]', '[data-test=position] .ages']
+const PRICES = ['[data-test=chance] b', '[data-test=series] .chance', '[aria-label=Series] .index', '[data-test=rung] .price', '[data-test=question] .now b', '[data-test=quote] .price', '[data-test=equity-total]', '[data-test=today]', '[data-test=position] .ages'] .ages']
 
 // prices waits until all prices in sight are grey, or until none is.
 export async function prices(state) {
@@ -316,7 +332,8 @@ export async function fills() {
 export async function limit(qty) {
   await go('Trade')
   await roomy()
-  await button('Limit').click()
+  await kind('limit')
+  await unit('contracts')
   await page.locator('[name=price]').fill(FAR)
   await page.locator('[name=qty]').fill(qty)
 }

@@ -18,7 +18,7 @@ function inspect() {
   const name = (e) => `${e.tagName.toLowerCase()}.${e.className} "${(e.textContent ?? '').trim().slice(0, 30)}"`
 
   if (document.documentElement.scrollWidth > innerWidth) out.push(`the page is ${document.documentElement.scrollWidth} wide`)
-  for (const e of document.querySelectorAll('main, .panel, header, .market-bar, nav')) {
+  for (const e of document.querySelectorAll('main, .panel, header, .foot, nav')) {
     if (seen(e) && e.getBoundingClientRect().right > innerWidth + 0.5) out.push(`${name(e)} ends at ${e.getBoundingClientRect().right}`)
   }
 
@@ -43,7 +43,7 @@ function inspect() {
   const leaves = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   for (let text = leaves.nextNode(); text; text = leaves.nextNode()) {
     const e = text.parentElement
-    if (!text.data.trim() || !seen(e) || e.closest('.hidden, [data-test=notice], thead, .bar, dialog')) continue
+    if (!text.data.trim() || !seen(e) || e.closest('.hidden, [data-test=notice], [data-test=result-card], thead, .bar, dialog')) continue
     const range = document.createRange()
     range.selectNodeContents(text)
     for (const r of range.getClientRects()) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { eventually } from './eventually.mjs'
 import { clientOf, freshId } from './venue.mjs'
-import { FAR, ROUND_MS, SCREENS, admin, button, everyScreen, expected, faultless, go, limit, list, live, open, page, prices, roomy, run, select, snap, tab, test, theme, trader, venue } from './harness.mjs'
+import { FAR, ROUND_MS, SCREENS, admin, everyScreen, expected, faultless, go, kind, limit, list, live, open, page, prices, roomy, run, select, snap, tab, test, theme, trader, unit, venue } from './harness.mjs'
 
 const READY = '.submit:not([aria-disabled=true])'
 const COMPARED = 100 // previews in each theme
@@ -39,12 +39,12 @@ async function shows(width, height, scheme) {
 
 // FIELDS are the fields of the ticket, each with what shows it and what hides it again.
 const FIELDS = [
-  ['price', async () => {}],
+  ['price', () => kind('limit')],
   ['qty', async () => {}],
-  ['amount', () => button('Dollars').click(), () => button('Contracts').click()],
+  ['amount', () => unit('dollars'), () => unit('contracts')],
   ['seconds', () => page.locator('[name=tif]').selectOption('gtt'), () => page.locator('[name=tif]').selectOption('gtc')],
   ['group', () => page.locator('[name=group]').fill('7'), () => page.locator('[name=group]').fill('')],
-  ['slip', () => button('Market').click(), () => button('Limit').click()],
+  ['slip', () => kind('market'), () => kind('limit')],
 ]
 
 // canceled cancels every order, in the markets of all series that a step went through.
@@ -219,6 +219,7 @@ async function followsTheBook() {
   const r = await roomy()
   await select(((r.category + 1) % 9) + 1) // leaves the price that was typed
   await select(r.category)
+  await kind('limit')
   const field = page.locator('[name=price]')
   const shown = async () => Math.round(Number(await field.inputValue()) * 100)
   const improves = async () => {
@@ -260,10 +261,10 @@ async function thinBook(name) {
   const r = await roomy(undefined, 7000)
   const beyond = 9900 // the limit is 300 above the ask, which may rise
   const trap = await stirs({ market_id: r.market_id, outcome: 'no', tick: 10000 - beyond, qty: 3000 })
-  await button('Market').click()
+  await kind('market')
   await page.locator('[name=qty]').fill('2000')
   await page.locator('[name=slip]').fill('99')
-  await page.locator('[data-test="prices"].apart').waitFor()
+  await page.locator('[data-test="prices"].bad').waitFor()
   await snap(`${name}-thin-book`)
   await faultless(name)
   await page.locator('[name=slip]').fill('3')
@@ -277,7 +278,7 @@ async function thinBook(name) {
     await eventually('the button', () => page.evaluate(() => {
       const submit = document.querySelector('.submit')
       if (submit.getAttribute('aria-disabled') === 'true') return false
-      window.named = document.querySelector('[data-test=worst] b').textContent
+      window.named = document.querySelector('[data-test=worst]').textContent
       submit.click()
       return true
     }))
@@ -306,7 +307,7 @@ async function foretold() {
     await page.evaluate((m) => (window.market = m), market)
   }
   await trades()
-  await button('Market').click()
+  await kind('market')
   await page.evaluate(() => {
     window.changes = [] // seqs at which the book changed
     window.mute = (text) => {
@@ -341,13 +342,13 @@ async function foretold() {
     const shown = await eventually('the button', () => page.evaluate(() => {
       const submit = document.querySelector('.submit')
       if (submit.getAttribute('aria-disabled') === 'true') return undefined
-      const seen = { seq: document.querySelector('[data-test=preview]').dataset.seq, cost: document.querySelector('[data-test=cost]').textContent }
+      const seen = { seq: document.querySelector('[data-test=preview]').dataset.seq, cost: -Number(document.querySelector('[data-test=cost]').dataset.pips) }
       submit.click()
       return seen
     }))
     const placed = await (await answered).json()
     const paid = placed.fills.reduce((sum, f) => sum + f.qty * f.tick_yes, 0) + Number(placed.fee)
-    if (Math.round(Number(shown.cost.replace(/[$,]/g, '')) * 10000) === paid) continue
+    if (shown.cost === paid) continue
     // The change of the order itself comes with its own seq.
     const changed = await eventually('the change of the order', async () => {
       const all = await page.evaluate(() => window.changes)
@@ -363,7 +364,7 @@ async function foretold() {
   assert.equal(wrong, 0)
   await page.evaluate(() => (window.mute = undefined))
   await stirrer.call('DELETE', '/v1/portfolio/orders')
-  await button('Limit').click()
+  await kind('limit')
 }
 
 // redeems turns pairs into cash, and cancels the orders of all markets with one key.
@@ -420,10 +421,11 @@ async function hands(width, height, scheme) {
   for (const does of [heldEnter, pressedTwice, lostAnswer, oldPreview, followsTheBook, thinBook, foretold, redeemsAndCancelsAll]) await does(name)
 }
 
-const types = async (kind, qty) => {
+const types = async (of, qty) => {
   await go('Trade')
   await select(1)
-  await button(kind).click()
+  await kind(of)
+  await unit('contracts')
   await page.locator('[name=qty]').fill(qty)
   await page.locator(READY).waitFor({ timeout: ROUND_MS })
 }
@@ -438,7 +440,7 @@ export async function safety(width) {
     async 'a press just after the round changed sends nothing, in both themes'() {
       await shows(...tried[0])
       const screens = await everyScreen(tried)
-      await screens.on((name) => types(name.endsWith('light') ? 'Market' : 'Limit', '20'))
+      await screens.on((name) => types(name.endsWith('light') ? 'market' : 'limit', '20'))
       const since = await counts()
       await screens.on(() => page.evaluate(() => {
         window.seen = [] // what the ticket said
@@ -451,19 +453,19 @@ export async function safety(width) {
           window.pressed += 1
         }, 150)
         // 150 ms after the page shows the next round, and 150 ms after the venue said so.
-        const shown = document.querySelector('h2 .round')
-        const was = shown.textContent
+        const question = document.querySelector('[data-test=question]')
+        const was = question.dataset.round
         const watch = new MutationObserver(() => {
-          if (document.querySelector('h2 .round').textContent === was) return
+          if ((question.dataset.round ?? was) === was) return
           watch.disconnect()
           press()
         })
-        watch.observe(document.querySelector('section[aria-label="Selected market"]'), { childList: true, characterData: true, subtree: true })
+        watch.observe(question, { attributeFilter: ['data-round'] })
         let told = false
         window.mute = (text) => {
           if (told || !text.includes('"strike"')) return false
           const m = JSON.parse(text).msg
-          if (m.category === 1 && m.status === 'trading' && `round ${Number(m.round_number).toLocaleString('en-US')}` !== was) {
+          if (m.category === 1 && m.status === 'trading' && m.round_number !== was) {
             told = true
             press()
           }
@@ -497,7 +499,7 @@ export async function safety(width) {
       await screens.on(async (name) => {
         await go('Trade')
         await select(r.category)
-        await button('Limit').click()
+        await kind('limit')
         await page.locator('[name=price]').fill(FAR)
         await page.locator('[name=qty]').fill('8')
         await page.locator(READY).waitFor()

@@ -34,7 +34,8 @@ try {
   // An order is placed, arrives on the socket, and is canceled.
   await page.keyboard.press(String(CATEGORY))
   await page.locator(`[data-category="${CATEGORY}"][aria-pressed="true"]`).waitFor()
-  await page.getByRole('button', { name: 'Limit', exact: true }).click()
+  await page.locator('[data-test=kind]').click() // a limit order
+  await page.locator('[data-test=unit]').click() // of contracts
   await page.locator('[name=price]').fill('1')
   await page.locator('[name=qty]').fill('1')
   await page.evaluate(() => {

@@ -75,25 +75,53 @@ test('a list combines a REST page with later socket messages', async () => {
   assert.deepEqual(keyed([row(11), row(8), row(8, 1)]).map((k) => k.key), ['11 0', '8 0', '8 1'])
 })
 
-test('the ladder shows every price of the grid, totals, and own orders with their place', async () => {
-  const { ladder } = await load('book/ladder.ts')
+test('the ladder shows what rests, how many prices between are empty, and own orders with their place', async () => {
+  const { ladder, fitting } = await load('book/ladder.ts')
   const { Book } = await load('store/books.ts')
   const { Queue } = await load('store/queue.ts')
-  const book = new Book({ market_id: 1, generation: 2, yes: [[400, 5], [390, 7]], no: [[9500, 3]] })
-  const mine = { order_id: '1', market_id: 1, generation: 2, side: 'sell', outcome: 'no', tick: 9600, remaining_qty: 2 }
+  const book = new Book({ market_id: 1, generation: 2, yes: [[500, 5], [390, 7]], no: [[9300, 3], [9100, 1]] })
+  const mine = { order_id: '1', market_id: 1, generation: 2, side: 'sell', outcome: 'no', tick: 9500, remaining_qty: 2 }
   const queue = new Queue()
-  const none = { mine: 0, ahead: undefined, first: undefined }
-  const l = ladder(book, 'yes', [mine, { ...mine, generation: 1 }], 3, queue)
-  assert.deepEqual(l.bids, [{ tick: 400, qty: 5, sum: 5, mine: 2, ahead: undefined, first: mine }, { tick: 390, qty: 7, sum: 12, ...none }, { tick: 380, qty: 0, sum: 12, ...none }])
-  assert.deepEqual(l.asks.map((r) => [r.tick, r.sum]), [[500, 3], [600, 3], [700, 3]]) // 10000 − the NO bid
-  assert.equal(l.most, 12)
+  const l = ladder(book, 'yes', [mine, { ...mine, generation: 1 }], queue)
+  assert.deepEqual(l.bids, [{ tick: 500, qty: 5, empty: 0, mine: 2, ahead: undefined, first: mine }, { tick: 390, qty: 7, empty: 1, mine: 0, ahead: undefined, first: undefined }], 'only 4¢ lies between 5¢ and 3.9¢')
+  assert.deepEqual(l.asks.map((r) => [r.tick, r.empty]), [[700, 0], [900, 1]]) // 10000 − the NO bid
+  assert.equal(l.most, 7)
   queue.learn('1', 3, 5, 0)
   queue.learn('2', 1, 5, 0)
-  const buy = { order_id: '2', market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 400, remaining_qty: 1 }
-  const [top] = ladder(book, 'yes', [mine, buy], 3, queue).bids
+  const buy = { order_id: '2', market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 500, remaining_qty: 1 }
+  const [top] = ladder(book, 'yes', [mine, buy], queue).bids
   assert.deepEqual([top.mine, top.ahead, top.first], [3, 1, buy], 'the place of the first of two')
-  const other = ladder(book, 'no', [mine], 3, queue)
-  assert.deepEqual(other.asks.map((r) => [r.tick, r.qty, r.mine, r.ahead]), [[9600, 5, 2, 3], [9610, 7, 0, undefined], [9620, 0, 0, undefined]])
+  const other = ladder(book, 'no', [mine], queue)
+  assert.deepEqual(other.asks.map((r) => [r.tick, r.qty, r.mine, r.ahead]), [[9500, 5, 2, 3], [9610, 7, 0, undefined]])
+  for (const [room, rows] of [[0, 0], [23, 0], [24, 1], [63, 1], [64, 2], [500, 2]]) assert.equal(fitting(l.bids, room, 24, 16).length, rows, `rows in ${room} px`)
+})
+
+test('what the losing side needs decides the round, to the last unit', async () => {
+  const { Prices } = await load('store/prices.ts')
+  const tick = (sec, price) => ({ feed: 0, ts: `${sec}000000000`, price: String(price), fresh_source_count: 3 })
+  const settled = (prices) => prices.reduce((a, b) => a + b, 0n) / BigInt(prices.length)
+  const strike = 1000n
+  let seed = 7
+  const random = (n) => Number((seed = (seed * 16807) % 2147483647) % n)
+  for (let i = 0; i < 500; i++) {
+    const secs = 1 + random(30)
+    const past = 1 + random(secs)
+    const p = new Prices()
+    const seen = Array.from({ length: past }, () => BigInt(900 + random(201)))
+    seen.forEach((price, sec) => p.tick(tick(100 + sec, price)))
+    const need = p.needed(100, 100 + secs, strike)
+    const rest = secs - past
+    if (rest === 0) {
+      assert.equal(need, undefined, 'nothing is left')
+      continue
+    }
+    const wins = (average) => (settled([...seen, ...Array.from({ length: rest }, () => average)]) > strike ? 'yes' : 'no')
+    assert.equal(need.side, settled(seen) > strike ? 'no' : 'yes')
+    assert.equal(wins(need.average), need.average === 0n && need.side === 'no' ? wins(0n) : need.side, `${need.side} wins at ${need.average}`)
+    const short = need.side === 'no' ? need.average + 1n : need.average - 1n
+    assert.notEqual(wins(short), need.side, `${need.side} does not win at ${short}`)
+  }
+  assert.equal(new Prices().needed(100, 110, strike), undefined, 'no price yet')
 })
 
 test('the chance of YES is what others quote: the middle, a bound, or nothing', async () => {
@@ -279,6 +307,9 @@ test('the ticket produces valid orders', async () => {
   const round = { market_id: 3, generation: 7 }
   const terms = { qty: 10, worst: 0, cap: 0 }
   const d = new Draft()
+  assert.deepEqual([d.kind, d.unit, d.amount], ['market', 'dollars', 10], 'a newcomer buys for ten dollars at once')
+  d.kind = 'limit'
+  d.unit = 'contracts'
   d.price = 47
   d.id = '5'
   assert.equal(d.wrong(terms), '')
@@ -299,6 +330,8 @@ test('the ticket produces valid orders', async () => {
 test('a price typed for one round is cleared in the next, a proposed one is not missed', async () => {
   const { Draft } = await load('ticket/draft.svelte.ts')
   const d = new Draft()
+  d.kind = 'limit'
+  d.unit = 'contracts'
   assert.equal(d.entered(1, '1'), false)
   assert.equal(d.propose(47), true)
   assert.equal(d.price, 47)

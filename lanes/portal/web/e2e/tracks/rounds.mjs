@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { eventually } from '../eventually.mjs'
-import { FAR, ROUND_MS, button, charted, context, everyScreen, expected, faultless, fills, go, list, live, open, page, placedAs, prices, rests, roomy, run, select, snap, tab, test, theme, trader, venue } from '../harness.mjs'
+import { FAR, ROUND_MS, button, charted, context, everyScreen, expected, faultless, fills, go, kind, list, live, open, page, placedAs, prices, rests, roomy, run, select, snap, tab, test, theme, trader, unit, venue } from '../harness.mjs'
 
 const LATE_MS = 30_000 // into a round of 60 seconds, so that it can be bought and typed for before its window
 
@@ -16,7 +16,7 @@ async function restarts() {
     await go('Trade')
     if (o) return
     await roomy()
-    await button('Limit').click()
+    await kind('limit')
     o = await rests(8, FAR)
   })
   await screens.on(() => prices('of their colors'))
@@ -66,7 +66,7 @@ async function types() {
     await go('Trade')
     await select(1)
     await page.locator('.submit:not([aria-disabled=true])').waitFor({ timeout: ROUND_MS })
-    await button('Limit').click()
+    await kind('limit')
     await page.locator('[name=price]').fill('33')
   })
 }
@@ -98,11 +98,6 @@ await run({
         }
       }
       Object.defineProperty(document, 'hidden', { get: () => true })
-      // A notice disappears after some seconds, which may pass before the test looks.
-      window.noticed = []
-      new MutationObserver((changes) => {
-        for (const n of changes.flatMap((c) => [...c.addedNodes])) if (n instanceof HTMLElement && n.matches('[data-test=notice]') && n.checkVisibility()) window.noticed.push(n.textContent)
-      }).observe(document.querySelector('.notices'), { childList: true })
     })
     const TONES = { fill: 880, settlement: 660, disconnect: 220 } // Hz
     const told = (tag, words) => eventually(`a notification and the sound of a ${tag}`, () => page.evaluate(([tag, words, tone]) => window.told.some((t) => t.startsWith(`Duplex: ${tag}: `) && t.includes(words)) && window.tones.includes(tone), [tag, words, TONES[tag]]), ROUND_MS)
@@ -122,8 +117,8 @@ await run({
     }, ROUND_MS)
     // One of YES and NO pays $1, and the two cost more, unless the price moves between them: the
     // round is lost whatever its result.
-    await button('Market').click()
-    await button('Contracts').click()
+    await kind('market')
+    await unit('contracts')
     await page.locator('[name=slip]').fill('20')
     await page.locator('[name=qty]').fill('10')
     let lost // the number of the round
@@ -151,7 +146,7 @@ await run({
     const paid = await eventually('the settlement', async () => (await list('/v1/portfolio/settlements', 'settlements')).find((p) => p.round_number === lost), ROUND_MS)
     const shown = await page.locator(`[data-test="settlement"][data-seq="${paid.seq}"]`).evaluate((row) => ({ ...row.dataset, text: row.textContent }))
     await told('settlement', 'lost $')
-    await eventually('a notice of the loss', () => page.evaluate(() => window.noticed.some((n) => /you lost \$\d/.test(n))))
+    await test('result-card').filter({ hasText: 'You lost' }).waitFor()
     assert.equal(shown.payout, paid.payout)
     assert.equal(shown.profit, paid.profit)
     assert.equal(paid.payout, String((paid.winner === 'yes' ? paid.yes_qty : paid.no_qty) * 10000))
@@ -159,7 +154,7 @@ await run({
     assert.match(shown.text, /−\$\d/)
     await lapses()
     await test('order-result-round').filter({ hasText: `BTC 60 s, round ${Number(paid.round_number).toLocaleString('en-US')}:` }).waitFor({ state: 'attached' })
-    await test('last-settlement').waitFor()
+    await test('recent').and(page.locator(`[data-round="${paid.round_number}"]`)).waitFor()
     await tab('Rounds')
     await page.locator('[data-test="round"]', { hasText: paid.winner.toUpperCase() }).first().waitFor()
     await snap('1440-dark-settled')

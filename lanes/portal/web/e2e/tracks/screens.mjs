@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eventually } from '../eventually.mjs'
 import { clientOf, freshId } from '../venue.mjs'
-import { FAR, LONG_MS, ROUND_MS, SCREENS, admin, button, clipped, closeAll, faultless, fills, go, list, live, page, rests, roomy, run, snap, tab, test, theme, trader, use, venue } from '../harness.mjs'
+import { FAR, LONG_MS, ROUND_MS, SCREENS, admin, button, clipped, closeAll, faultless, fills, go, kind, list, live, page, rests, roomy, run, snap, tab, test, theme, trader, unit, use, venue } from '../harness.mjs'
 
 // newcomer opens an account with $10,000, and signs in with a key of it, in the place of the one before.
 async function newcomer(name, engineer) {
@@ -47,16 +47,16 @@ async function tasks(width, height, scheme) {
   await look('guide')
   await go('Trade')
   await roomy()
-  await button('▼ No, not above').click()
-  await test('guide').filter({ hasText: '$5 on NO' }).waitFor()
+  await page.locator('.outcomes .no').click()
+  await test('guide').and(page.locator('[data-step="send"]')).waitFor()
   await fills()
-  await test('guide').and(page.locator('[data-step="done"]')).waitFor()
+  await test('guide').and(page.locator('[data-step="holds"]')).waitFor()
   await test('skip').click()
   await test('guide').waitFor({ state: 'detached' })
 
   // A refused order says why.
-  await button('Limit').click()
-  await button('Contracts').click()
+  await kind('limit')
+  await unit('contracts')
   await page.locator('.outcomes .yes').click()
   await page.locator('[name=qty]').fill('900000')
   await test('refusal').filter({ hasText: /This needs \$[\d,.]+ with its fee\. You have \$[\d,.]+ free/ }).waitFor()
@@ -93,24 +93,24 @@ async function tasks(width, height, scheme) {
   // A market order buys for dollars, no worse than a price, or as much as there is cash for.
   await go('Trade')
   await roomy()
-  await button('Market').click()
+  await kind('market')
   await button('Max').click()
-  await test('verdict').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
-  await button('Dollars').click()
+  await page.locator('.submit').filter({ hasText: /^Buy [\d,]+ YES for \$/ }).waitFor()
+  await unit('dollars')
   await page.locator('[name=amount]').fill('3')
-  await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
+  await test('worst').filter({ hasText: /[\d.]+¢/ }).waitFor()
   await fills()
   await test('order-result').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
   await look('bought')
-  await button('Contracts').click()
-  await button('Limit').click()
-  assert.equal(await test('market-bar').isVisible(), narrow, 'the figures of the market stay in sight on a phone')
+  await unit('contracts')
+  await kind('limit')
 
   // Each part of the screen, and each table.
-  for (const place of narrow ? ['Markets', 'Chart', 'Book', 'Trade', 'Orders'] : ['Trade']) {
+  for (const place of narrow ? ['Chart', 'Book', 'Trade', 'Orders'] : ['Trade']) {
     await go(place)
     await page.locator('main .panel:visible').first().waitFor()
     await look(place.toLowerCase())
+    assert.equal(await page.locator('.outcomes').isVisible(), true, `the quotes are in sight in ${place}`)
   }
   await eventually('a chart of the whole time', async () => Number(await test('chart').getAttribute('data-points')) > 10 && Number(await test('chart').getAttribute('data-strike')) > 0)
   await go('Orders')

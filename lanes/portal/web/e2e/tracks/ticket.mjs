@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { eventually } from '../eventually.mjs'
 import { clientOf, freshId } from '../venue.mjs'
-import { CHANGING_S, FAR, act, admin, browser, button, charted, cleared, clipped, closeAll, context, expected, fills, hit, list, live, open, other, page, placed, placedAs, rests, roomy, run, same, select, snap, tab, test, trader, venue } from '../harness.mjs'
+import { CHANGING_S, FAR, act, admin, browser, button, charted, cleared, clipped, closeAll, context, expected, fills, hit, kind, list, live, open, other, page, placed, placedAs, rests, roomy, run, same, select, snap, tab, test, trader, unit, venue } from '../harness.mjs'
 
 const LAST_MS = 8000 // before the end of a round, within its settlement window of 10 s
 const MANY = 50 // orders, more than a key can write at once
@@ -26,7 +26,7 @@ async function lastSale(tries) {
     return undefined
   }, 200_000)
   await select(round.category)
-  await button('Market').click()
+  await kind('market')
   await page.locator(`.outcomes .${outcome}`).click()
   await page.locator('[name=slip]').fill('20')
   await page.locator('[name=qty]').fill('5')
@@ -47,7 +47,7 @@ async function lastSale(tries) {
   if (contracts(sold) < 5 && tries > 0) return lastSale(tries - 1)
   assert.equal(contracts(sold), 5)
   for (const f of sold) assert.ok(BigInt(f.ts) < BigInt(round.close_ts) && BigInt(f.ts) > BigInt(round.close_ts) - BigInt(LAST_MS) * 1_000_000n, `sold at ${f.ts}, the round ended at ${round.close_ts}`)
-  await button('Limit').click()
+  await kind('limit')
   await page.locator('.outcomes .yes').click()
   await tab('Orders')
 }
@@ -59,7 +59,7 @@ async function opens() {
   await test('cash').filter({ hasText: /^\$10,000\.00$/ }).waitFor()
   await test('sim').waitFor()
   // In the last minute of a quarter of an hour no round opens before the next quarter.
-  await test('series').locator('.left').first().waitFor({ timeout: 90_000 })
+  await test('series').locator('.time').first().waitFor({ timeout: 90_000 })
   assert.equal(await test('diagnostics').count(), 0, 'no sequence numbers before the engineer view')
   await snap('1440-first')
   await page.keyboard.press('e')
@@ -71,15 +71,15 @@ await run({
   async 'a guide leads to a first trade'() {
     await roomy()
     await test('guide').and(page.locator('[data-step="choose"]')).waitFor()
-    await button('▼ No, not above').click()
-    await test('guide').filter({ hasText: '$5 on NO' }).waitFor()
+    await page.locator('.outcomes .no').click()
+    await test('guide').and(page.locator('[data-step="send"]')).waitFor()
     await snap('1440-guide')
     await fills()
-    await test('guide').and(page.locator('[data-step="done"]')).waitFor()
+    await test('guide').and(page.locator('[data-step="holds"]')).waitFor()
     await test('skip').click()
     await test('guide').waitFor({ state: 'detached' })
-    await button('Limit').click()
-    await button('Contracts').click()
+    await kind('limit')
+    await unit('contracts')
     await page.keyboard.press('Escape')
     await page.keyboard.press('y')
   },
@@ -241,7 +241,7 @@ await run({
 
     // A click on the mark in the ladder: a lower quantity keeps the place. An order that is not in the ladder is
     // changed in the list.
-    await rung.locator('.mine').click({ timeout: 5000 }).catch(() => row(o.order_id).locator('[data-test="edit-price"]').click())
+    await rung.locator('.own').click({ timeout: 5000 }).catch(() => row(o.order_id).locator('[data-test="edit-price"]').click())
     await page.locator('[name=edit_price]:focus').waitFor()
     await page.locator('[name=edit_qty]').fill('4')
     await test('change').filter({ hasText: 'Keeps its place in the queue' }).waitFor()
@@ -317,11 +317,11 @@ await run({
 
   async 'a market order has a worst price, and buys by dollars or as much as there is cash for'() {
     const r = await roomy()
-    await button('Market').click()
-    await button('Dollars').click()
+    await kind('market')
+    await unit('dollars')
     await page.locator('[name=amount]').fill('5')
-    await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
-    await test('verdict').filter({ hasText: /^Buys \d+ at/ }).waitFor()
+    await test('worst').filter({ hasText: /[\d.]+¢/ }).waitFor()
+    await page.locator('.submit').filter({ hasText: /^Buy \d+ YES for \$/ }).waitFor()
     await snap('1440-market')
     await fills()
     await test('order-result').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
@@ -330,9 +330,10 @@ await run({
     const paid = (await list(`/v1/portfolio/fills?order_id=${o.order_id}`, 'fills')).reduce((sum, f) => sum + f.qty * f.tick_yes + Number(f.fee), 0)
     assert.ok(paid > 35_000 && paid <= 50_000, `${paid} pips for $5`)
     await button('Max').click()
-    await test('verdict').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
+    await page.locator('.submit').filter({ hasText: /^Buy [\d,]+ YES for \$/ }).waitFor()
+    await unit('contracts')
     await page.locator('[name=qty]').fill('10')
-    await button('Limit').click()
+    await kind('limit')
   },
 
   async 'positions show entry, mark, profit and break-even, and close'() {
