@@ -236,7 +236,7 @@ export async function snap(name) {
 }
 
 // PRICES are the words of the screen that come from the market and are old without a connection.
-const PRICES = ['[data-test=chance] b', '[data-test=series] .chance', '[aria-label=Series] .index', '[data-test=rung] .price', '[data-test=question] .now b', '[data-test=quote] .price', '[data-test=equity-total]', '[data-test=today]', '[data-test=position] .ages'] .ages']
+const PRICES = ['[data-test=chance] b', '[data-test=series] .chance', '[aria-label=Series] .index', '[data-test=rung] .price', '[data-test=question] .now b', '[data-test=quote] .price', '[data-test=equity-total]', '[data-test=today]', '[data-test=position] .ages']
 
 // prices waits until all prices in sight are grey, or until none is.
 export async function prices(state) {

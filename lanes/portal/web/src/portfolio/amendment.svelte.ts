@@ -10,8 +10,15 @@ export class Amendment {
   price = $state<number | null>(null)
   qty = $state<number | null>(null)
   #began = 0 // what remained then
+  #times = 0
+
+  // times is how often a change began.
+  get times(): number {
+    return this.#times
+  }
 
   begin(o: Order): void {
+    this.#times += 1
     this.id = o.order_id!
     this.price = o.tick / 100
     this.qty = this.#began = o.remaining_qty
