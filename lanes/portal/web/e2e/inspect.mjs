@@ -23,8 +23,8 @@ function inspect() {
   }
 
   for (const e of document.querySelectorAll('body *')) {
-    // A row of tabs and exact errors may scroll sideways.
-    if (seen(e) && e.scrollWidth > e.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(e).overflowX) && !e.matches('[role=tablist], pre, input')) out.push(`${name(e)} scrolls sideways: ${e.scrollWidth} in ${e.clientWidth}`)
+    // A row of tabs, the chips of the series and exact errors may scroll sideways.
+    if (seen(e) && e.scrollWidth > e.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(e).overflowX) && !e.matches('[role=tablist], .chips, pre, input')) out.push(`${name(e)} scrolls sideways: ${e.scrollWidth} in ${e.clientWidth}`)
   }
 
   // What is cut off at the bottom and does not scroll cannot be reached.
