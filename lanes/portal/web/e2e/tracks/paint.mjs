@@ -29,7 +29,7 @@ await run({
     assert.ok(bytes > 10_000 && bytes < FIRST_BYTES, `${bytes} bytes before the first panel`)
     await fresh.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
     const paint = await fresh.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime)
-    await fresh.locator('[data-test="chart"] canvas').first().waitFor()
+    await fresh.locator('[data-test="chart"] svg').first().waitFor()
     await fresh.evaluate(() => (window.shifted = 0))
     await new Promise((resolve) => setTimeout(resolve, 3000))
     assert.ok((await fresh.evaluate(() => window.shifted)) < 0.02, 'the layout shifted')

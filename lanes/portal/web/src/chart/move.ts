@@ -35,7 +35,8 @@ export function stepped(o: Order, tick: number, up: boolean, book: Book): number
   return rests(o, next(tick, up === (o.outcome === 'yes')), book)
 }
 
-function rests(o: Order, tick: number, book: Book): number {
+// rests returns the nearest price at which an order rests.
+export function rests(o: Order, tick: number, book: Book): number {
   const { low, high } = boundsOf(o, book)
   return Math.min(high, Math.max(low, tick))
 }

@@ -6,7 +6,7 @@ import { insteadOf, replace } from '../ticket/actions.ts'
 import { pendingOf } from '../ticket/pending.svelte.ts'
 import { Submission } from '../ticket/submission.svelte.ts'
 import type { Order, U64 } from '../venue/wire.ts'
-import { boundsOf, nearest, short, stepped } from './move.ts'
+import { boundsOf, nearest, rests, short, stepped } from './move.ts'
 
 // Moving is the own order that is being moved to another price, from the first touch until the venue has
 // moved it.
@@ -42,6 +42,13 @@ export class Moving {
     return book?.generation === o.generation ? book : undefined
   }
 
+  // at is the price of an order: of the one that is being moved the chosen price, while it would rest there.
+  at(o: Order): number {
+    if (this.id !== o.order_id) return o.tick
+    const book = this.sent ? undefined : this.book(o)
+    return book ? rests(o, this.tick, book) : this.tick
+  }
+
   to(o: Order, axis: number): void {
     const book = this.book(o)
     if (book) this.tick = nearest(o, axis, book)
@@ -49,16 +56,17 @@ export class Moving {
 
   step(o: Order, up: boolean): void {
     const book = this.book(o)
-    if (book) this.tick = stepped(o, this.tick, up, book)
+    if (book) this.tick = stepped(o, this.at(o), up, book)
   }
 
   // finish sends the move of an order as it was at the beginning. What filled since then comes off it.
   async finish(o: Order, focused: boolean): Promise<void> {
     const now = this.#store.account.open.get(o.order_id!)
-    if (this.sent || !now || this.tick === now.tick || !this.book(now)) return this.end()
+    const tick = now && this.at(now)
+    if (this.sent || !now || tick === undefined || tick === now.tick || !this.book(now)) return this.end()
+    this.tick = tick
     this.sent = true
-    const result = await this.#send(now, this.tick, focused)
-    if (!result) this.end() // else it ends with the order
+    if (!(await this.#send(now, tick, focused))) this.end() // else it ends with the order
   }
 
   // #send returns whether the order has moved.
@@ -75,8 +83,8 @@ export class Moving {
       return false
     }
     pending.change = new Submission(store)
-    const rests = result.tone === 'plain'
-    notices.show(result.tone, result.tone === 'bad' ? 'The order was canceled' : `Moved to ${short(tick)}`, result.text, '', rests ? { label: 'Undo', does: () => void this.#back(by.client_order_id, o.tick) } : undefined)
+    const undo = result.tone === 'plain' ? { label: 'Undo', does: () => void this.#back(by.client_order_id, o.tick) } : undefined
+    notices.show(result.tone, result.tone === 'bad' ? 'The order was canceled' : `Moved to ${short(tick)}`, result.text, '', undo)
     return true
   }
 
