@@ -121,7 +121,7 @@ const order = (side, outcome, tick) => ({ order_id: '1', market_id: 1, generatio
 test('an own order moves on the grid, and stops one step before it would trade', async () => {
   const { Book } = await load('store/books.ts')
   const { onGrid } = await load('ticket/draft.svelte.ts')
-  const { boundsOf, nearest, onAxis, saying, stepped } = await load('chart/move.ts')
+  const { boundsOf, nearest, onAxis, rests, saying, stepped } = await load('chart/move.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[5800, 25], [6000, 40]], no: [[3500, 30]] }) // YES 60 bid, 65 offered
   const bounds = (o) => Object.values(boundsOf(o, book))
   assert.deepEqual(bounds(order('buy', 'yes', 5800)), [100, 6400])
@@ -130,7 +130,7 @@ test('an own order moves on the grid, and stops one step before it would trade',
   assert.deepEqual(bounds(order('sell', 'no', 5000)), [3600, 9990])
   for (const [o, top, bottom] of [[order('buy', 'yes', 5800), 6400, 100], [order('sell', 'yes', 7000), 9990, 6100], [order('buy', 'no', 3000), 9900, 6100], [order('sell', 'no', 5000), 6400, 10]]) {
     for (let axis = -500; axis <= 10_500; axis += 7) {
-      const tick = nearest(o, axis, book)
+      const tick = rests(o, nearest(o, axis), book)
       assert.ok(onGrid(tick / 100), `${tick}`)
       const at = onAxis(o, tick)
       assert.ok(at >= bottom && at <= top, `${o.side} ${o.outcome} at ${at}`)

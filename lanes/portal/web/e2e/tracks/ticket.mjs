@@ -382,6 +382,15 @@ await run({
     await eventually('it goes on', async () => (await newest()) > before + 2 * CHANGING_S, 3 * CHANGING_S * 1000)
     await charted('after live seconds')
     await snap('1440-chart')
+    await button('1 h').click()
+    await eventually('the index of an hour', async () => {
+      const plot = await test('chart').evaluate((e) => e.plot)
+      const { body } = await trader.call('GET', `/v1/oracle/history?feed=${Math.floor((r.category - 1) / 3)}&from_ts=${plot.from}000000000&step_secs=10&limit=1000`)
+      const until = Date.now() / 1000 - 60 // it is read once a minute
+      const steps = body.rows.toReversed().map((x) => ({ time: Number(x.ts.slice(0, -9)) + 9, value: Number(x.close) / 1e8 })).filter((x) => x.time < until)
+      return plot.wide && plot.to - plot.from === 3600 && steps.every((x) => plot.index.some((p) => p.time === x.time && p.value === x.value))
+    })
+    await button('Round').click()
   },
 
   async 'an own order is dragged to another price on the chart, and Undo moves it back'() {

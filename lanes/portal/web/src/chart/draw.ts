@@ -191,13 +191,15 @@ export function lowerOf(p: Plot, f: Frame, orders: readonly OwnLine[], title: nu
 
 // timesOf returns the labels of the time axis.
 export function timesOf(p: Plot, f: Frame, measure: Measure): Word[] {
+  const edge = f.small ? 8 : 16
   const { seconds, at: ticks } = timeTicks(p.from, p.to, f.right, (s) => measure(s ? '00:00:00' : '00:00') + 20)
   const asked = ticks.map((sec): Asked => {
     const text = timeOf(sec, seconds)
     const width = measure(text)
-    return { id: `time ${sec}`, text, look: 'soft', left: f.x(sec) - width / 2, top: f.bottom + 5, width, height: LINE, weight: 0 }
+    const left = f.x(sec) - width / 2
+    return { id: `time ${sec}`, text, look: 'soft', left, top: f.bottom + 5, width, height: LINE, weight: left < edge || left + width > f.right - edge ? 0 : 1 } // those at the ends move inward
   })
-  return placed(asked, { left: f.small ? 8 : f.pad - 12, top: f.bottom, width: f.right - (f.small ? 16 : f.pad - 12), height: f.height - f.bottom })
+  return placed(asked, { left: edge, top: f.bottom, width: f.right - 2 * edge, height: f.height - f.bottom })
 }
 
 // placed returns the words that have a place. What has no text only takes one.

@@ -23,11 +23,11 @@ export function boundsOf(o: Order, book: Book): { low: number; high: number } {
   return { low: Math.min(low, o.tick), high: Math.max(high, o.tick) }
 }
 
-// nearest returns the price of the grid that is nearest to a place on the axis, and at which the order rests.
-export function nearest(o: Order, axis: number, book: Book): number {
+// nearest returns the price of the grid that is nearest to a place on the axis.
+export function nearest(o: Order, axis: number): number {
   const at = onAxis(o, axis)
   const step = at >= 400 && at <= 9600 ? 100 : 10
-  return rests(o, Math.round(at / step) * step, book)
+  return Math.round(at / step) * step
 }
 
 // stepped returns the price one step up or down on the axis.

@@ -12,7 +12,7 @@ import { boundsOf, nearest, rests, short, stepped } from './move.ts'
 // moved it.
 export class Moving {
   id = $state<U64 | null>('') // order_id
-  tick = $state(0)
+  tick = $state(0) // wanted
   sent = $state(false)
   refocus: U64 = '' // client_order_id of the order that takes the place of one with the focus
   readonly #store: TradingStore
@@ -50,8 +50,7 @@ export class Moving {
   }
 
   to(o: Order, axis: number): void {
-    const book = this.book(o)
-    if (book) this.tick = nearest(o, axis, book)
+    this.tick = nearest(o, axis)
   }
 
   step(o: Order, up: boolean): void {
@@ -76,7 +75,10 @@ export class Moving {
     const by = insteadOf(o, tick, o.remaining_qty)
     if (focused) this.refocus = by.client_order_id
     const result = await pending.change.send(by, (e) => errorOf(e, { need: 0, cash: store.account.cash, held: 0 }) || e.message, () => replace(store, o, by))
-    if (!result) return false
+    if (!result) {
+      notices.show('plain', 'Not moved', 'Another change of an order is on its way.')
+      return false
+    }
     if (result.error) {
       const title = result.error.code === 'unknown_order' ? 'The order had ended' : 'The order stays as it was'
       notices.show(result.tone, title, result.text, '', undefined, exactly(result.error))

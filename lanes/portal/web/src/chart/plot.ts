@@ -1,5 +1,6 @@
 import { type PastRound, type TradingStore, lead } from '../store/store.ts'
 import { cents, coordinate, grouped, price, telling } from '../shared/format.ts'
+import { newestFirst } from '../store/account.ts'
 import { boundary, type Series } from '../store/series.ts'
 import { breakEven } from '../ticket/pricing.ts'
 import { openIn } from '../ticket/actions.ts'
@@ -178,5 +179,5 @@ export function at(values: readonly Value[], time: number, old: number): Value |
 
 // ownOrders returns the user's orders that rest in a round, oldest first.
 export function ownOrders(store: TradingStore, r: Round): Order[] {
-  return openIn(store, r).sort((a, b) => Number(a.created_seq) - Number(b.created_seq))
+  return newestFirst(openIn(store, r)).toReversed()
 }
