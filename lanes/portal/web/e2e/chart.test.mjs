@@ -204,3 +204,17 @@ test('a line has a gap where values are missing, and between two rounds', async 
   assert.equal(lowerOf(p, f, [], 0, measure).line.match(/M/g).length, 2)
   assert.equal(lowerOf({ ...p, ended: [] }, f, [], 0, measure).line.match(/M/g).length, 1)
 })
+
+test('over a longer time rounds end in a line and have a result, as far as there is room', async () => {
+  const { frameOf, upperOf } = await load('chart/draw.ts')
+  const from = 1_799_996_400
+  const rounds = (secs) => Array.from({ length: 3600 / secs - 1 }, (_, i) => ({ from: from + i * secs, to: from + (i + 1) * secs, winner: 'yes', result: '▲ YES' })).toReversed()
+  const index = Array.from({ length: 350 }, (_, i) => ({ time: from + i * 10, value: 65_000 + (i % 40) }))
+  for (const [secs, ends, results] of [[60, 0, 0], [180, 19, 0], [300, 11, 11], [900, 3, 3]]) {
+    const p = aPlot(0, { from, to: from + 3600, step: 10, index, wide: true, fills: [], ended: rounds(secs) })
+    const f = frameOf(p, { width: 600, height: 400 }, measure)
+    const u = upperOf(p, f, measure)
+    assert.equal(f.lower, false, 'the chance is not shown')
+    assert.deepEqual([u.ends.length, u.words.filter((w) => w.id.startsWith('ended')).length], [ends, results], `rounds of ${secs} s`)
+  }
+})
