@@ -216,25 +216,6 @@ test('the history says in sentences how an order ended', async () => {
   assert.match(recovered({ status: 'rejected', reason: 'bad_qty' }).text, /^The answer was lost\. The order was rejected: The quantity must/)
 })
 
-test('the labels of windows never overlap', async () => {
-  const { fitted } = await load('chart/labels.ts')
-  const width = (l) => l.length * 6
-  const at = (step) => [1, 2, 3, 4].map((i) => ({ end: i * step, labels: i < 4 ? ['YES 65,000.10', 'YES'] : ['settles on the mean of 15 s', 'mean of 15 s'] }))
-  assert.deepEqual(fitted(at(200), width), ['YES 65,000.10', 'YES 65,000.10', 'YES 65,000.10', 'settles on the mean of 15 s'])
-  assert.deepEqual(fitted(at(90), width), ['YES 65,000.10', 'YES 65,000.10', 'YES 65,000.10', 'mean of 15 s'])
-  assert.deepEqual(fitted(at(40), width), ['YES', 'YES', 'YES', undefined])
-  assert.deepEqual(fitted(at(20), width), [undefined, 'YES', undefined, undefined])
-  for (let step = 1; step < 300; step++) {
-    let edge = 0
-    const all = at(step)
-    fitted(all, width).forEach((label, i) => {
-      if (label === undefined) return
-      assert.ok(all[i].end - 4 - width(label) >= edge, `at ${step}`)
-      edge = all[i].end
-    })
-  }
-})
-
 test('index prices are truncated, and a settlement looks different from its strike', async () => {
   const { axis, coordinate, distance, price, telling } = await load('shared/format.ts')
   for (const [at, decimals, want] of [

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { eventually } from '../eventually.mjs'
 import { freshId } from '../venue.mjs'
-import { LONG_MS, ROUND_MS, charted, go, list, open, page, roomy, run, snap, test, trader } from '../harness.mjs'
+import { LONG_MS, ROUND_MS, charted, go, list, page, roomy, run, snap, test, trader } from '../harness.mjs'
 
 const OPEN_MS = 120_000
 const CHANCES = 10 // compared with the chart
@@ -66,16 +66,15 @@ await run({
 
   async 'the chart has the chance of the book'() {
     await roomy(LONG_MS)
-    // Each chance that stays for three frames is compared once: by then the chart has drawn it.
+    // Each chance that stays for three frames is compared once.
     await page.evaluate((n) => {
       window.compared = []
       let [was, frames] = ['', 0]
-      const share = (v) => `${(Math.floor((Math.round(v * 200) + 10) / 20) / 10).toFixed(1).replace('.0', '')}%`
       const look = () => {
         const now = document.querySelector('[data-test=chance] b').textContent.trim()
         frames = now === was ? frames + 1 : 0
         was = now
-        if (frames === 3 && /^\d/.test(now)) window.compared.push([now, share(document.querySelector('[data-test=chart]').plot.mids.at(-1).value)]) // a bound (≥, ≤) is no point of the chart
+        if (frames === 3 && /^\d/.test(now)) window.compared.push([now, document.querySelector('[data-test=chart-chance]').textContent])
         if (window.compared.length < n) requestAnimationFrame(look)
       }
       look()

@@ -141,6 +141,7 @@ await run({
       await snap(`1440-${scheme}`)
     }
     await eventually('the mean of the settlement window', async () => Number(await test('chart').getAttribute('data-mean')) > 0, ROUND_MS)
+    await page.locator('[data-test=chart] [data-word=mean]').filter({ hasText: /^average (so far )?[\d,]+\.\d+$/ }).waitFor()
     await snap('1440-window')
     await tab('Settlements')
     const paid = await eventually('the settlement', async () => (await list('/v1/portfolio/settlements', 'settlements')).find((p) => p.round_number === lost), ROUND_MS)

@@ -383,6 +383,71 @@ await run({
     await eventually('it goes on', async () => (await newest()) > before + 2 * CHANGING_S, 3 * CHANGING_S * 1000)
     await charted('after live seconds')
     await snap('1440-chart')
+    await button('1 h').click()
+    await eventually('the index of an hour', async () => {
+      const plot = await test('chart').evaluate((e) => e.plot)
+      const { body } = await trader.call('GET', `/v1/oracle/history?feed=${Math.floor((r.category - 1) / 3)}&from_ts=${plot.from}000000000&step_secs=10&limit=1000`)
+      const until = Date.now() / 1000 - 60 // it is read once a minute
+      const steps = body.rows.toReversed().map((x) => ({ time: Number(x.ts.slice(0, -9)) + 9, value: Number(x.close) / 1e8 })).filter((x) => x.time < until)
+      return plot.wide && plot.to - plot.from === 3600 && steps.every((x) => plot.index.some((p) => p.time === x.time && p.value === x.value))
+    })
+    await button('Round').click()
+  },
+
+  async 'an own order is dragged to another price on the chart, and Undo moves it back'() {
+    await roomy()
+    const o = await rests(7, FAR)
+    const before = await placed()
+    const handle = (id) => page.locator(`[data-test="own-order"][data-id="${id}"]`)
+    const tick = async (id) => Number(await handle(id).getAttribute('data-tick'))
+    const drags = async (id, by) => {
+      const { x, y, height } = await handle(id).boundingBox()
+      await page.mouse.move(x + 300, y + height / 2)
+      await page.mouse.down()
+      await page.mouse.move(x + 300, y + height / 2 - by, { steps: 4 })
+    }
+    await handle(o.order_id).filter({ hasText: 'Buy 7 YES 1¢' }).waitFor()
+    // It stops one step before it would trade, and Escape leaves it as it was.
+    await drags(o.order_id, 200)
+    await eventually('the last price before the best offer', () => page.evaluate((id) => {
+      const ask = Math.min(...[...document.querySelectorAll('[data-test=rung][data-side=ask]')].map((e) => Number(e.dataset.tick)))
+      return Number(document.querySelector(`[data-test=own-order][data-id="${id}"]`).dataset.tick) === ask - (ask > 400 && ask <= 9600 ? 100 : 10)
+    }, o.order_id))
+    await handle(o.order_id).filter({ hasText: /^Buy 7 YES at [\d.]+¢: rests, / }).waitFor()
+    await snap('1440-drag')
+    await page.keyboard.press('Escape')
+    await page.mouse.up()
+    assert.equal(await tick(o.order_id), o.tick)
+    await handle(o.order_id).filter({ hasText: 'Buy 7 YES 1¢' }).waitFor()
+    // A press that moves nothing sends nothing.
+    await drags(o.order_id, 0)
+    await page.mouse.up()
+    await drags(o.order_id, 3)
+    const to = await tick(o.order_id)
+    assert.ok(to > o.tick, `${to}`)
+    await page.mouse.up()
+    const resting = async () => (await list('/v1/portfolio/orders', 'orders')).filter((x) => x.market_id === o.market_id && x.generation === o.generation && x.qty === 7 && x.status === 'resting')
+    const moved = await eventually('the order at its new price', async () => (await resting()).find((x) => x.tick === to && x.order_id !== o.order_id))
+    assert.equal((await resting()).length, 1)
+    assert.equal(await placed(), before + 1, 'one order was sent')
+    const notice = test('notice').filter({ hasText: 'Moved to' })
+    await notice.locator('[data-test="undo"]').click()
+    const back = await eventually('the order at its old price', async () => (await resting()).find((x) => x.tick === o.tick && x.order_id !== moved.order_id))
+    // With keys, and the focus stays with the order.
+    await handle(back.order_id).focus()
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await tick(back.order_id), back.tick + 10)
+    assert.match(await handle(back.order_id).getAttribute('aria-valuetext'), /^Buy 7 YES at 1\.1¢: rests, .*Enter sends it$/)
+    await page.keyboard.press('Enter')
+    const last = await eventually('the order one step higher', async () => (await resting()).find((x) => x.tick === back.tick + 10))
+    await eventually('the focus on it', () => handle(last.order_id).evaluate((e) => e === document.activeElement))
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Escape')
+    assert.equal(await tick(last.order_id), last.tick)
+    assert.equal(await placed(), before + 3)
+    await cleared()
   },
 
   async 'after a lost connection no row is missing or duplicated'() {

@@ -1,13 +1,81 @@
-const GAP = 4 // px between a label and the line before it
+// The places of the words of a pane. Distances are px.
 
-// fitted returns which label each stretch shows: the first of its labels, in fewer and fewer
-// words, that fits between the end of the stretch before it and its own. It is undefined for a
-// stretch without enough room. Stretches are in order of time; ends and widths are in px.
-export function fitted(stretches: readonly { end: number; labels: readonly string[] }[], width: (label: string) => number): (string | undefined)[] {
-  let taken = 0
-  return stretches.map(({ end, labels }) => {
-    const label = labels.find((l) => end - GAP - width(l) >= taken)
-    if (label !== undefined) taken = end + GAP
-    return label
+export interface Box {
+  left: number
+  top: number
+  width: number
+  height: number
+}
+
+export interface Point {
+  x: number
+  y: number
+}
+
+// Wanted is a box with the place that it would like best. It may move by dx and dy to be free, and into the
+// pane from outside. Those with more weight choose first.
+export interface Wanted extends Box {
+  weight: number
+  dx?: number
+  dy?: number
+}
+
+const GAP = 2 // between two boxes
+const STRIDE = 6 // of the places that are tried
+const ON_LINE = 3 // what a point of the line behind a box costs, in px of distance
+const CLOSE = 4 // between two points of a line that is looked at
+
+export function intersect(a: Box, b: Box, gap = 0): boolean {
+  return a.left < b.left + b.width + gap && b.left < a.left + a.width + gap && a.top < b.top + b.height + gap && b.top < a.top + a.height + gap
+}
+
+// dense returns a line with points so close that no word slips between two of them.
+export function dense(line: readonly Point[]): Point[] {
+  return line.flatMap((p, i) => {
+    const was = line[i - 1] ?? p
+    const n = Math.max(1, Math.ceil(Math.hypot(p.x - was.x, p.y - was.y) / CLOSE))
+    return Array.from({ length: n }, (_, k) => ({ x: was.x + ((p.x - was.x) * (k + 1)) / n, y: was.y + ((p.y - was.y) * (k + 1)) / n }))
   })
+}
+
+// place returns where each box goes: the nearest free place within its reach, rather off the line than on
+// it. It is undefined for a box that has none.
+export function place(wanted: readonly Wanted[], pane: Box, line: readonly Point[] = []): (Box | undefined)[] {
+  const out: (Box | undefined)[] = wanted.map(() => undefined)
+  const taken: Box[] = []
+  const order = wanted.map((_, i) => i).sort((a, b) => wanted[b]!.weight - wanted[a]!.weight || a - b)
+  for (const i of order) {
+    const found = best(wanted[i]!, pane, taken, line)
+    if (!found) continue
+    out[i] = found
+    taken.push(found)
+  }
+  return out
+}
+
+function best(w: Wanted, pane: Box, taken: readonly Box[], line: readonly Point[]): Box | undefined {
+  const { width, height } = w
+  if (width > pane.width || height > pane.height) return undefined
+  const lefts = within(w.left, pane.left, pane.left + pane.width - width, w.dx ?? 0, taken.flatMap((t) => [t.left - width - GAP, t.left + t.width + GAP]))
+  const tops = within(w.top, pane.top, pane.top + pane.height - height, w.dy ?? 0, taken.flatMap((t) => [t.top - height - GAP, t.top + t.height + GAP]))
+  let found: Box | undefined
+  let least = Infinity
+  for (const left of lefts) {
+    for (const top of tops) {
+      const box = { left, top, width, height }
+      const far = Math.abs(left - lefts[0]!) + Math.abs(top - tops[0]!)
+      if (far >= least || taken.some((t) => intersect(t, box, GAP))) continue
+      const cost = far + (w.dx || w.dy ? ON_LINE * line.filter((p) => p.x > left && p.x < left + width && p.y > top && p.y < top + height).length : 0)
+      if (cost < least) [found, least] = [box, cost]
+    }
+  }
+  return found
+}
+
+// within returns the places on one axis: the wanted one, moved into the pane, then those within reach of it.
+function within(at: number, low: number, high: number, reach: number, edges: readonly number[]): number[] {
+  const first = Math.min(high, Math.max(low, at))
+  const places = reach ? [...edges] : []
+  for (let by = STRIDE; by <= reach; by += STRIDE) places.push(first - by, first + by)
+  return [first, ...places.filter((v) => v >= low && v <= high && Math.abs(v - first) <= reach)]
 }

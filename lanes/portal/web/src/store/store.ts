@@ -9,11 +9,11 @@ import { Account } from './account.ts'
 import { type Book, Books, type Chance } from './books.ts'
 import { ChanceHistory } from './chanceHistory.ts'
 import { RecordList } from './records.ts'
-import { Prices } from './prices.ts'
+import { type Point, Prices } from './prices.ts'
 import { level, Queue } from './queue.ts'
 import { invalidate } from './redraw.svelte.ts'
 import { Rounds } from './rounds.ts'
-import { allSeries, assets, boundary, seriesOf } from './series.ts'
+import { allSeries, assets, boundary, type Series, seriesOf } from './series.ts'
 import type { VenueInfo } from '../venue/venueInfo.ts'
 
 // PastRound is a round that ended, with its history and the evidence of its result.
@@ -24,8 +24,17 @@ export interface PastRound {
   trouble: string // why there is no evidence; empty if it is there or on its way
 }
 
-// Seconds before a round that the chart shows, by the minutes of its cadence.
-export const LEAD: Record<number, number> = { 1: 180, 5: 600, 15: 1800 }
+// IndexRange is the index of a feed over a longer time than a round, at steps.
+interface IndexRange {
+  feed: number
+  step: number // seconds
+  points: Point[] // oldest first
+}
+
+// lead is how many seconds before a round the chart shows: a fifth of its length.
+export function lead(s: Series): number {
+  return s.minutes * 12
+}
 
 const TAPE = 400
 const OLDER = 200 // past rounds that are read at once
@@ -55,6 +64,7 @@ export class TradingStore implements Listener {
   readonly tapes = new Map<string, RecordList<Trade>>()
   readonly chanceHistory = new ChanceHistory()
   past: PastRound | undefined
+  #range: IndexRange | undefined
   readonly markets = new Map<number, Market>()
   status: SocketState = 'connecting'
   loaded = false // the rounds have been read once
@@ -300,7 +310,7 @@ export class TradingStore implements Listener {
   async #readChart(): Promise<void> {
     const s = seriesOf(this.#selected)
     if (!s || !this.reachable) return
-    const from = Math.floor(this.clock.now() / 1000) - s.minutes * 60 - LEAD[s.minutes]!
+    const from = Math.floor(this.clock.now() / 1000) - s.minutes * 60 - lead(s)
     await Promise.all([this.#readIndex(s.asset.feed, from), this.#readChanceHistory(s.category, from)])
     invalidate()
   }
@@ -312,6 +322,26 @@ export class TradingStore implements Listener {
       this.prices[feed]?.read(page.rows)
       cursor = page.cursor
     } while (cursor)
+  }
+
+  // readRange reads the index of a feed for the last seconds, one value a step.
+  readRange(feed: number, secs: number, step: number): void {
+    if (this.#range?.feed !== feed || this.#range.step !== step) this.#range = { feed, step, points: [] }
+    if (this.reachable) this.#background(this.#readRange(this.#range, secs))
+  }
+
+  // #readRange drops what it read if another range is shown by then. A step that goes on ends now.
+  async #readRange(range: IndexRange, secs: number): Promise<void> {
+    const now = Math.floor(this.clock.now() / 1000)
+    const { rows } = await this.rest.get<{ rows: PriceRow[] }>(`/v1/oracle/history?feed=${range.feed}&from_ts=${now - secs}000000000&step_secs=${range.step}&limit=1000`)
+    if (this.#range !== range) return
+    range.points = rows.toReversed().map((r) => ({ sec: Math.min(now, Math.floor(ms(r.ts) / 1000) + range.step - 1), price: BigInt(r.close) }))
+    invalidate()
+  }
+
+  // range returns what has been read of a range.
+  range(feed: number, step: number): readonly Point[] {
+    return this.#range?.feed === feed && this.#range.step === step ? this.#range.points : []
   }
 
   async #readChanceHistory(category: number, from: number): Promise<void> {
