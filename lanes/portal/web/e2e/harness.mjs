@@ -156,8 +156,8 @@ export async function rests(qty, price) {
   await kind('limit')
   await unit('contracts')
   for (let tries = 0; tries < 3; tries++) {
-    const best = Number(await test('rung').and(page.locator('[data-side="bid"]')).first().getAttribute('data-tick'))
-    await page.locator('[name=price]').fill(price ?? String((best - 800) / 100))
+    const best = async () => Number(await test('rung').and(page.locator('[data-side="bid"]')).first().getAttribute('data-tick')) // a phone does not show it beside the ticket
+    await page.locator('[name=price]').fill(price ?? String(((await best()) - 800) / 100))
     await page.locator('[name=qty]').fill(String(qty))
     const before = new Set((await list('/v1/portfolio/orders', 'orders')).map((o) => o.client_order_id))
     await page.locator('.submit').click()
