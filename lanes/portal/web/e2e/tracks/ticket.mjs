@@ -84,6 +84,31 @@ await run({
     await page.keyboard.press('y')
   },
 
+  async 'the page says that it loads, and offers nothing meanwhile'() {
+    const own = page
+    const slow = await context.newPage()
+    const held = []
+    await slow.route('**/v1/rounds?limit=150', (route) => void held.push(route))
+    await slow.addInitScript(() => (window.mute = (text) => text.includes('"type":"round')))
+    await slow.goto(venue.portal)
+    await slow.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
+    await slow.locator('[data-test=loading]').waitFor()
+    await slow.locator('.submit[aria-disabled=true]', { hasText: 'Loading …' }).waitFor()
+    assert.ok(!/No round|–¢/.test(await slow.locator('main').textContent()), 'it does not know yet whether there is a round')
+    act(slow)
+    await snap('1440-loading')
+    act(own)
+    await slow.close()
+  },
+
+  async 'the list of keys has the focus on its button'() {
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('?')
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Close')
+    await page.keyboard.press('Enter')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+  },
+
   async 'a wrong clock of the computer does not matter'() {
     const late = await context.newPage()
     await late.addInitScript(() => {
@@ -331,9 +356,27 @@ await run({
     assert.ok(paid > 35_000 && paid <= 50_000, `${paid} pips for $5`)
     await button('Max').click()
     await page.locator('.submit').filter({ hasText: /^Buy [\d,]+ YES for \$/ }).waitFor()
+    // Where the book has less than that, the button names what would be bought, and Max follows the price.
     await unit('contracts')
-    await page.locator('[name=qty]').fill('10')
+    await page.locator('[name=qty]').fill('31110')
+    await page.locator('[name=slip]').fill('1')
+    await eventually('the button names what fills', async () => {
+      const { filled, label } = await page.evaluate(() => ({ filled: document.querySelector('[data-test=prices]').textContent, label: document.querySelector('.submit').textContent }))
+      const [n] = /^[\d,]+/.exec(filled) ?? ['']
+      return n !== '' && n !== '31,110' && label.startsWith(`Buy ${n} YES for $`)
+    })
+    await page.locator('[name=slip]').fill('2')
     await kind('limit')
+    await page.locator('[name=price]').fill('20')
+    await button('Max').click()
+    const size = async () => Number(await page.locator('[name=qty]').inputValue())
+    await eventually('all that the cash covers', async () => (await size()) > 10)
+    const at20 = await size()
+    await page.locator('[name=price]').fill('40')
+    await eventually('half of it at twice the price', async () => Math.abs((await size()) - at20 / 2) < at20 / 50)
+    await page.locator('[name=qty]').fill('10')
+    await page.locator('[name=price]').fill('41')
+    assert.equal(await size(), 10, 'a typed size stays')
   },
 
   async 'positions show entry, mark, profit and break-even, and close'() {
