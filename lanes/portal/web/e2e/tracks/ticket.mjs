@@ -88,7 +88,7 @@ await run({
     const own = page
     const slow = await context.newPage()
     const held = []
-    await slow.route('**/v1/rounds?limit=150', (route) => void held.push(route))
+    await slow.route(/\/v1\/rounds\?/, (route) => void held.push(route))
     await slow.addInitScript(() => (window.mute = (text) => text.includes('"type":"round')))
     await slow.goto(venue.portal)
     await slow.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
