@@ -55,12 +55,12 @@ const show = (category) => on(async (page) => {
   await page.keyboard.press(String(category))
 })
 
-async function openAt(before) {
+async function openAt(before, query = '') {
   for (const [size, [width, height]] of Object.entries(SIZES)) {
     const page = (pages[size] ??= await context.newPage())
     await page.setViewportSize({ width, height })
     await before?.(page)
-    await page.goto(venue.portal)
+    await page.goto(`${venue.portal}/${query}`)
     await page.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
   }
 }
@@ -68,7 +68,10 @@ async function openAt(before) {
 try {
   // A page that still loads.
   const held = []
-  await openAt((page) => page.route(/\/v1\/rounds\?/, (route) => void held.push(route)))
+  await openAt(async (page) => {
+    await page.addInitScript(() => (window.mute = (text) => location.search === '?slow' && text.includes('"type":"round')))
+    await page.route(/\/v1\/rounds\?/, (route) => void held.push(route))
+  }, '?slow')
   await snap('loading')
   for (const page of Object.values(pages)) await page.unroute(/\/v1\/rounds\?/)
   for (const route of held) await route.continue().catch(() => {})
