@@ -101,6 +101,7 @@ try {
   // Nobody offers YES.
   await call(trader, 'DELETE', '/v1/portfolio/orders')
   await quotes(r.market_id, 98, [], [[1, 410], [2, 120], [3, 600]])
+  await on((page, size) => size === 'phone' || page.locator('.submit', { hasText: 'No YES to buy' }).waitFor())
   await snap('one-sided')
 
   // Rounds of a minute, until one is won and one is lost.
