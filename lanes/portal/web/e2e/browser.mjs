@@ -56,6 +56,7 @@ export async function openBrowser({ width = 1440, height = 900, colorScheme = 'l
   context.on('weberror', (e) => troubles.push(`error: ${e.error()}`))
   return {
     context,
+    profile,
     troubles,
     // forgive removes what the browser wrote about late requests.
     forgive() {

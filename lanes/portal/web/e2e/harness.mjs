@@ -31,12 +31,13 @@ export function use(account) {
 }
 
 // run runs the steps whose names match the words of the command line, in their order, because each
-// builds on the state of the one before. The first failure ends it. begin opens the page.
-export async function run(steps, begin = open) {
+// builds on the state of the one before. The first failure ends it. begin opens the page, more are further flags
+// of the venue.
+export async function run(steps, begin = open, ...more) {
   const wanted = Object.entries(steps).filter(([name]) => new RegExp(process.argv[3] ?? '').test(name))
   if (wanted.length === 0) return
   mkdirSync(shots, { recursive: true })
-  venue = await openVenue()
+  venue = await openVenue(...more)
   trader = traderOf(venue, 'trader')
   other = traderOf(venue, 'maker')
   browser = await openBrowser()

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { buildVenue } from './venue.mjs'
 
 const TRACKS = ['long', 'rounds', 'wide', 'phone', 'screens', 'ticket', 'people', 'consent']
-const ALONE = ['paint'] // measures times
+const ALONE = ['paint', 'idle'] // measure times
 
 const [shots = mkdtempSync(join(tmpdir(), 'duplex-shots-')), words = ''] = process.argv.slice(2)
 const built = mkdtempSync(join(tmpdir(), 'duplex-built-'))

@@ -55,6 +55,158 @@ test('the page draws once per frame, and once a second where there are no frames
   assert.equal(track() - begun, 2, 'no frame, as in a hidden tab')
 })
 
+// clockOf is a clock of the timers and of performance.now that only pass moves.
+function clockOf(t) {
+  let now = 1e6
+  t.mock.method(performance, 'now', () => now)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  return async (ms) => {
+    for (let i = 0; i < ms; i++) {
+      now += 1
+      t.mock.timers.tick(1)
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+test('market data is drawn together and five times a second at most, what the user did in the next frame', async (t) => {
+  const { drawPending, invalidate, touch, track } = await load('store/redraw.svelte.ts')
+  const pass = clockOf(t)
+  const real = globalThis.requestAnimationFrame
+  t.after(() => (globalThis.requestAnimationFrame = real))
+  let frame
+  globalThis.requestAnimationFrame = (draw) => void (frame = draw)
+  let begun = track()
+  const drawn = () => track() - begun
+  touch()
+  frame()
+  await pass(1000)
+  begun = track()
+  invalidate(200)
+  await pass(49)
+  invalidate(200)
+  assert.equal(drawn(), 0, 'the rest of the burst is awaited')
+  await pass(1)
+  assert.equal(drawn(), 1)
+  begun = track()
+  for (let i = 0; i < 100; i++) {
+    invalidate(200)
+    await pass(10)
+  }
+  assert.equal(drawn(), 5, 'in a second')
+  begun = track()
+  for (let i = 0; i < 100; i++) {
+    invalidate(1000)
+    await pass(20)
+  }
+  assert.equal(drawn(), 2, 'in two seconds')
+  await pass(1000)
+  begun = track()
+  invalidate(1000)
+  invalidate(200)
+  invalidate()
+  frame()
+  assert.equal(drawn(), 1, 'the frame draws what waits too')
+  await pass(2000)
+  assert.equal(drawn(), 1)
+  invalidate(200)
+  drawPending()
+  drawPending()
+  assert.equal(drawn(), 2)
+  invalidate()
+  invalidate(200)
+  await pass(500)
+  assert.equal(drawn(), 2, 'the frame is awaited')
+  invalidate()
+  await pass(500)
+  assert.equal(drawn(), 3, 'no frame, as in a hidden tab')
+})
+
+test('the clock of the page steps at whole seconds, and when an order is too late for the end of a minute', async () => {
+  const { stepOf } = await load('shared/time.svelte.ts')
+  for (const [at, last, next] of [
+    [60_000, 60_000, 61_000], [60_000.5, 60_000, 61_000], [60_999, 60_000, 61_000], [118_000, 118_000, 119_000], [119_000, 119_000, 119_300], [119_299, 119_000, 119_300],
+    [119_300, 119_300, 120_000], [119_999, 119_300, 120_000], [120_000, 120_000, 121_000],
+  ]) assert.deepEqual(stepOf(at), { last, next }, String(at))
+})
+
+test('a preview is requested again when what the order would meet changes, and once a second, and less often on a page that is left alone', async (t) => {
+  const { OrderPreview } = await load('ticket/preview.svelte.ts')
+  const { touch } = await load('store/redraw.svelte.ts')
+  const { Book } = await load('store/books.ts')
+  const pass = clockOf(t)
+  const real = globalThis.requestAnimationFrame
+  globalThis.requestAnimationFrame = () => 0
+  t.after(() => (globalThis.requestAnimationFrame = real))
+  await pass(60_000) // nobody has touched the page
+  globalThis.window = { setTimeout: (...args) => setTimeout(...args) }
+  t.after(() => {
+    for (const name of ['window']) delete globalThis[name]
+  })
+  const book = new Book({ market_id: 1, generation: 2, yes: [[4800, 5], [4000, 7]], no: [[5000, 10], [4900, 10]] })
+  const order = { client_order_id: '5', market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 4800, qty: 1 }
+  const answers = []
+  const store = { rest: { tool: (_, sent) => new Promise((resolve, reject) => answers.push({ sent, resolve: () => resolve({ as_of_seq: '1' }), reject })) }, books: new Map([[1, book]]), account: { cash: 100 } }
+  const preview = new OrderPreview(store, () => ({ ...order }))
+  t.after(() => preview.end())
+  const change = (outcome, tick, qty, terms = 'terms') => {
+    book.apply({ market_id: 1, generation: 2, changes: [{ outcome, tick, qty }] })
+    preview.soon(terms, '7')
+  }
+  const answer = async () => {
+    answers.at(-1).resolve()
+    await pass(0)
+  }
+  preview.soon('terms', '7')
+  assert.equal(preview.answered, false)
+  await pass(120)
+  await answer()
+  assert.deepEqual([answers.length, preview.answered, preview.behind], [1, true, false])
+
+  change('yes', 4000, 9)
+  change('no', 4900, 3)
+  assert.equal(preview.behind, false, 'a buy at 48 joins the bids at 48, and meets asks up to it')
+  await pass(4999)
+  assert.equal(answers.length, 1)
+  await pass(1)
+  assert.equal(answers.length, 2, 'five seconds have passed')
+  await answer()
+
+  change('yes', 4800, 6)
+  assert.equal(preview.behind, true, 'it is behind more in the queue')
+  await pass(2000)
+  assert.deepEqual([answers.length, preview.old], [2, false], 'the page is left alone')
+  touch()
+  await pass(1)
+  assert.equal(answers.length, 3, 'somebody is back')
+  await answer()
+  assert.equal(preview.behind, false)
+
+  change('no', 5200, 2)
+  assert.equal(preview.behind, true, 'it trades')
+  await pass(250)
+  assert.equal(answers.length, 4, 'the page is in use')
+  change('no', 5200, 3)
+  await answer()
+  assert.equal(preview.behind, true, 'the book changed after the request')
+  await pass(250)
+  await answer()
+  assert.deepEqual([answers.length, preview.behind], [5, false])
+
+  order.tick = 4700
+  preview.soon('other terms', '7')
+  assert.equal(preview.answered, false, 'what is sent is what was previewed')
+  change('no', 5300, 1, 'other terms')
+  await pass(120)
+  assert.deepEqual([answers.length, answers.at(-1).sent.tick], [6, 4700])
+  await pass(1879) // after the answer before was requested 2 s ago
+  assert.equal(preview.old, false)
+  await pass(1)
+  assert.equal(preview.old, true, 'the venue does not answer')
+  await answer()
+  assert.deepEqual([preview.answered, preview.order.tick], [true, 4700])
+})
+
 test('a shortage of cash is exact to the pip', async () => {
   const { errorOf } = await load('shared/errors.ts')
   const { VenueError } = await load('venue/rest.ts')

@@ -43,8 +43,12 @@ export function percent(value: number): string {
   return (Math.floor((Math.round(value * 200) + 10) / 20) / 10).toFixed(1)
 }
 
-export function grouped(n: number, decimals = 0): string {
-  return n.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+// formats are by their decimals: to make one takes longer than to use it.
+const formats: Intl.NumberFormat[] = []
+
+export function grouped(n: number | bigint, decimals = 0): string {
+  formats[decimals] ??= new Intl.NumberFormat('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+  return formats[decimals].format(n)
 }
 
 // price formats an index price at 1e8 scale in dollars. It truncates and never rounds up:
@@ -53,7 +57,7 @@ export function grouped(n: number, decimals = 0): string {
 export function price(at: bigint, decimals: number): string {
   const shown = at / 10n ** BigInt(8 - decimals)
   const unit = 10n ** BigInt(decimals)
-  const whole = (shown / unit).toLocaleString('en-US')
+  const whole = grouped(shown / unit)
   return decimals === 0 ? whole : `${whole}.${String(shown % unit).padStart(decimals, '0')}`
 }
 
@@ -84,6 +88,11 @@ export function axis(value: number, decimals: number): string {
 export function countdown(left: number): string {
   const secs = Math.max(0, Math.ceil(left / 1000))
   return `${Math.floor(secs / 60)}:${String(secs % 60).padStart(2, '0')}`
+}
+
+// remaining formats a time left in ms where seconds matter in the last minute only: "4 min", "0:42".
+export function remaining(left: number): string {
+  return left > 60_000 ? `${Math.ceil(left / 60_000)} min` : countdown(left)
 }
 
 // clock formats a time in ms as UTC time of day.

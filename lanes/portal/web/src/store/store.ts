@@ -11,7 +11,7 @@ import { ChanceHistory } from './chanceHistory.ts'
 import { RecordList } from './records.ts'
 import { type Point, Prices } from './prices.ts'
 import { level, Queue } from './queue.ts'
-import { invalidate } from './redraw.svelte.ts'
+import { ELSEWHERE_MS, invalidate, MARKET_MS } from './redraw.svelte.ts'
 import { Rounds } from './rounds.ts'
 import { allSeries, assets, boundary, type Series, seriesOf } from './series.ts'
 import type { VenueInfo } from '../venue/venueInfo.ts'
@@ -38,14 +38,14 @@ export function lead(s: Series): number {
 
 const TAPE = 400
 const OLDER = 200 // past rounds that are read at once
-const SAMPLE_MS = 250
 const CLOCK_EVERY_MS = 20_000
 const MARKETS_EVERY_MS = 5000
-const PNL_EVERY_MS = 2000
+const PNL_EVERY_MS = 2000 // while there are positions, whose marks move
 const NEWEST_EVERY_MS = 10_000
 const NEWEST = 30 // rows
 const PNL_AFTER_MS = 150
 const MISSING_EVERY_MS = 5000
+const QUEUE_EVERY_MS = 500
 
 // TradingStore is the state of the page: one venue as one API key sees it, kept up to date by one
 // socket. It draws nothing; after a change it calls invalidate.
@@ -85,6 +85,7 @@ export class TradingStore implements Listener {
   #pnlTimer = 0
   #queueing = false
   #timers: number[] = []
+  #sampleTimer = 0
 
   constructor(venueInfo: VenueInfo, credentials: Credentials, clock: VenueClock) {
     this.clock = clock
@@ -96,19 +97,21 @@ export class TradingStore implements Listener {
 
   start(): void {
     this.#timers = [
-      window.setInterval(() => this.#sample(), SAMPLE_MS),
-      window.setInterval(() => this.reachable && this.#background(this.#measure()), CLOCK_EVERY_MS),
+      window.setInterval(() => this.#readSlow(), CLOCK_EVERY_MS),
       window.setInterval(() => this.#background(this.#readMarkets()), MARKETS_EVERY_MS),
-      window.setInterval(() => document.visibilityState === 'visible' && this.#background(this.#readPnl()), PNL_EVERY_MS),
+      window.setInterval(() => document.visibilityState === 'visible' && this.account.positions.size > 0 && this.#background(this.#readPnl()), PNL_EVERY_MS),
       window.setInterval(() => document.visibilityState === 'visible' && this.#background(this.#readNewest()), NEWEST_EVERY_MS),
       window.setInterval(() => this.#readMissing(), MISSING_EVERY_MS),
+      window.setInterval(() => this.#background(this.#readQueue()), QUEUE_EVERY_MS),
     ]
+    this.#sampleNext()
     window.addEventListener('online', this.#online)
     void this.socket.open()
   }
 
   stop(): void {
     for (const t of this.#timers) clearInterval(t)
+    clearTimeout(this.#sampleTimer)
     window.removeEventListener('online', this.#online)
     this.socket.close()
   }
@@ -125,11 +128,18 @@ export class TradingStore implements Listener {
     invalidate()
   }
 
+  // readSlow reads what hardly changes: the clock, and the profit of an account, whose day ends without an event.
+  #readSlow(): void {
+    if (!this.reachable) return
+    this.#background(this.#measure())
+    this.#background(this.#readPnl())
+  }
+
   async #measure(): Promise<void> {
     const t0 = Date.now()
     const { server_time } = await this.rest.get<{ server_time: U64 }>('/v1/time')
     this.clock.measured(ms(server_time), t0, Date.now())
-    invalidate()
+    invalidate(ELSEWHERE_MS)
   }
 
   // reachable tells whether a read can succeed now.
@@ -175,16 +185,22 @@ export class TradingStore implements Listener {
     return r.status === 'trading' && book?.generation === r.generation ? book.chance([...this.account.open.values()]) : undefined
   }
 
-  // sample records the chance in each market where both sides have orders.
-  #sample(): void {
-    const time = Math.floor(this.clock.now() / 1000)
+  // sampleNext samples at the end of this second, and of each after it.
+  #sampleNext(): void {
+    this.#sampleTimer = window.setTimeout(() => {
+      this.#sample(Math.round(this.clock.now() / 1000) - 1)
+      this.#sampleNext()
+    }, Math.ceil(1000 - (this.clock.now() % 1000)))
+  }
+
+  // sample records the chance at the end of a second in each market where both sides have orders.
+  #sample(time: number): void {
     for (const s of allSeries) {
       const r = this.rounds.current(s.category)
       const chance = r && this.reachable ? this.chance(r) : undefined
       if (r && chance?.bound === '') this.chanceHistory.live(r.round_number, time, chance.value)
     }
-    this.#background(this.#readQueue())
-    invalidate()
+    invalidate(ELSEWHERE_MS)
   }
 
   // #readQueue reads the place of one of the user's orders in the market that is shown.
@@ -228,6 +244,7 @@ export class TradingStore implements Listener {
 
   frame(channel: Channel, f: Frame): void {
     this.#lastMessageAt = performance.now()
+    invalidate(this.#waits(channel, f.msg))
     switch (channel) {
       case 'orderbook_delta':
         if (f.type === 'orderbook_snapshot') this.books.snapshot(f.msg as BookSnapshot)
@@ -246,7 +263,13 @@ export class TradingStore implements Listener {
         if (f.type === 'user_snapshot') this.#snapshot(f.msg as UserSnapshot)
         else this.#event(f.msg as UserEvent)
     }
-    invalidate()
+  }
+
+  // waits returns the shortest time between two draws for a message.
+  #waits(channel: Channel, msg: unknown): number {
+    if (channel === 'user' || channel === 'rounds') return 0
+    const shown = channel === 'oracle' ? (msg as OracleTick).feed === seriesOf(this.#selected)?.asset.feed : (msg as { market_id: number }).market_id === this.round?.market_id
+    return shown ? MARKET_MS : ELSEWHERE_MS
   }
 
   #trade(t: Trade): void {
@@ -355,7 +378,7 @@ export class TradingStore implements Listener {
   async #readNewest(): Promise<void> {
     if (!this.reachable) return
     await Promise.all(this.rounds.of(this.#selected).slice(0, 2).map(async (r) => this.chanceHistory.read(r.round_number, (await this.#history(r, NEWEST)) ?? [])))
-    invalidate()
+    invalidate(ELSEWHERE_MS)
   }
 
   // #history returns the newest rows of a round; undefined if the venue no longer keeps them.
@@ -414,7 +437,7 @@ export class TradingStore implements Listener {
     if (!this.reachable) return
     const { markets } = await this.rest.get<{ markets: Market[] }>('/v1/markets?status=trading')
     for (const m of markets) this.markets.set(m.market_id, m)
-    invalidate()
+    invalidate(ELSEWHERE_MS)
   }
 
   // #readPnl drops a response that is older than the one shown.
@@ -423,7 +446,7 @@ export class TradingStore implements Listener {
     const pnl = await this.rest.get<Pnl>('/v1/portfolio/pnl')
     if (this.pnl && after(this.pnl.as_of_seq, pnl.as_of_seq)) return
     this.pnl = pnl
-    invalidate()
+    invalidate(MARKET_MS)
   }
 
   // #pnlSoon reads profit and loss after a change of the account.
