@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { eventually } from '../eventually.mjs'
+import { freshId } from '../venue.mjs'
 import { FAR, ROUND_MS, button, charted, context, everyScreen, expected, faultless, fills, go, kind, list, live, open, page, placedAs, prices, rests, roomy, run, select, snap, tab, test, theme, trader, unit, venue } from '../harness.mjs'
 
 const LATE_MS = 30_000 // into a round of 60 seconds, so that it can be bought and typed for before its window
@@ -98,6 +99,12 @@ await run({
         }
       }
       Object.defineProperty(document, 'hidden', { get: () => true })
+      // The card of a result goes with the next press, which may come before the test looks.
+      window.cards = []
+      new MutationObserver(() => {
+        const card = document.querySelector('[data-test=result-card]')
+        if (card) window.cards.push({ profit: card.dataset.profit, text: card.textContent })
+      }).observe(document.body, { childList: true, subtree: true })
     })
     const TONES = { fill: 880, settlement: 660, disconnect: 220 } // Hz
     const told = (tag, words) => eventually(`a notification and the sound of a ${tag}`, () => page.evaluate(([tag, words, tone]) => window.told.some((t) => t.startsWith(`Duplex: ${tag}: `) && t.includes(words)) && window.tones.includes(tone), [tag, words, TONES[tag]]), ROUND_MS)
@@ -147,20 +154,7 @@ await run({
     const paid = await eventually('the settlement', async () => (await list('/v1/portfolio/settlements', 'settlements')).find((p) => p.round_number === lost), ROUND_MS)
     const shown = await page.locator(`[data-test="settlement"][data-seq="${paid.seq}"]`).evaluate((row) => ({ ...row.dataset, text: row.textContent }))
     await told('settlement', 'lost $')
-    // The card names the money, takes no focus, covers no ticket, and goes with the next key. Its button fills the
-    // ticket for the next round and sends nothing.
-    const card = test('result-card')
-    await card.filter({ hasText: 'You lost' }).and(page.locator(`[data-profit="${paid.profit}"]`)).waitFor()
-    const boxes = await page.evaluate(() => ['[data-test=result-card]', '[aria-label="Order ticket"]'].map((s) => document.querySelector(s).getBoundingClientRect().toJSON()))
-    assert.ok(boxes[0].right <= boxes[1].left, `the card ends at ${boxes[0].right}, the ticket begins at ${boxes[1].left}`)
-    assert.equal(await page.evaluate(() => document.querySelector('[data-test=result-card]').contains(document.activeElement)), false)
-    await snap('1440-result')
-    const before = (await list('/v1/portfolio/orders?limit=200', 'orders')).length
-    await test('next').filter({ hasText: 'Next: above $' }).click({ timeout: ROUND_MS })
-    await card.waitFor({ state: 'detached' })
-    await page.locator('[name=amount]').waitFor()
-    await page.locator('.submit:not([aria-disabled=true])').waitFor()
-    assert.equal((await list('/v1/portfolio/orders?limit=200', 'orders')).length, before, 'nothing is sent')
+    await eventually('a card of the loss', () => page.evaluate((profit) => window.cards.some((c) => c.profit === profit && c.text.includes('You lost')), paid.profit))
     assert.equal(shown.payout, paid.payout)
     assert.equal(shown.profit, paid.profit)
     assert.equal(paid.payout, String((paid.winner === 'yes' ? paid.yes_qty : paid.no_qty) * 10000))
@@ -198,6 +192,30 @@ await run({
     expected(/ERR_INTERNET_DISCONNECTED/)
     await page.reload() // without notifications
     await live()
+  },
+
+  async 'the card of a result takes no focus, covers no ticket, fills it for the next round and sends nothing'() {
+    await select(1)
+    const held = await eventually('a position that settles', async () => {
+      const [r] = await list('/v1/rounds?category=1&limit=1', 'rounds')
+      if (r?.status !== 'trading' || Date.now() % 60_000 > LATE_MS) return undefined
+      const { body } = await trader.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: r.market_id, generation: r.generation, side: 'buy', outcome: 'yes', type: 'market', qty: 3, max_cost: '30000' })
+      return body.filled_qty > 0 && r
+    }, ROUND_MS, 500)
+    const card = test('result-card')
+    await card.waitFor({ timeout: ROUND_MS })
+    const paid = await eventually('the settlement', async () => (await list('/v1/portfolio/settlements', 'settlements')).find((p) => p.round_number === held.round_number))
+    assert.equal(await card.getAttribute('data-profit'), paid.profit)
+    const boxes = await page.evaluate(() => ['[data-test=result-card]', '[aria-label="Order ticket"]'].map((s) => document.querySelector(s).getBoundingClientRect().toJSON()))
+    assert.ok(boxes[0].right <= boxes[1].left, `the card ends at ${boxes[0].right}, the ticket begins at ${boxes[1].left}`)
+    assert.equal(await page.evaluate(() => document.querySelector('[data-test=result-card]').contains(document.activeElement)), false)
+    await snap('1440-result')
+    const before = (await list('/v1/portfolio/orders?limit=200', 'orders')).length
+    await test('next').filter({ hasText: 'Next: above $' }).click({ timeout: ROUND_MS })
+    await card.waitFor({ state: 'detached' })
+    await page.locator('[name=amount]').waitFor()
+    await page.locator('.submit:not([aria-disabled=true])').waitFor()
+    assert.equal((await list('/v1/portfolio/orders?limit=200', 'orders')).length, before, 'nothing is sent')
   },
 
   async 'a past result is explained on every screen'() {
