@@ -128,7 +128,10 @@ try {
 
   // Without a connection.
   await context.setOffline(true)
-  await on((page) => page.evaluate(() => window.sockets.forEach((s) => s.close())))
+  await on(async (page) => {
+    await page.keyboard.press('Escape')
+    await page.evaluate(() => window.sockets.forEach((s) => s.close()))
+  })
   await on((page) => page.locator('[data-test="price-age"]').filter({ hasText: /[2-9] s old/ }).waitFor())
   await snap('disconnected')
 } finally {
