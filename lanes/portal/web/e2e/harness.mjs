@@ -256,7 +256,7 @@ export async function prices(state) {
     const all = Object.values(seen.colors).flat().length
     const channels = seen.grey.match(/\d+/g).map(Number)
     assert.ok(Math.max(...channels) - Math.min(...channels) < 32, `${seen.grey} is no grey`)
-    return all >= (seen.narrow ? 1 : 10) && seen.bars.every((f) => f === (state === 'grey' ? 'grayscale(1)' : 'none')) && (seen.colors[seen.grey] ?? []).length === (state === 'grey' ? all : 0)
+    return all >= (seen.narrow ? 1 : 6) && seen.bars.every((f) => f === (state === 'grey' ? 'grayscale(1)' : 'none')) && (seen.colors[seen.grey] ?? []).length === (state === 'grey' ? all : 0)
   }).catch((e) => assert.fail(`${e.message}: ${JSON.stringify(seen)}`))
 }
 
