@@ -39,7 +39,9 @@ class Model {
     if (key === 'Escape') this.field = undefined
     else if (this.field) {
       if (key === 'Enter') return { ...this, sizeField: this.sizeField }
-      if (/\d/.test(key)) {
+      if (key === 'p' || key === 'l') this.enter('price', (this.kind = 'limit'))
+      else if (key === 'q') this.enter(this.sizeField)
+      else if (/\d/.test(key)) {
         const had = this.selected ? '' : this[this.field] ?? ''
         this[this.field] = had + key
         this.selected = false

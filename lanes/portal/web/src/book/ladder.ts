@@ -12,6 +12,7 @@ export interface Rung {
   mine: number
   ahead: number | undefined
   first: Order | undefined
+  more?: number // levels before it that are not shown
 }
 
 interface Own {
@@ -53,11 +54,17 @@ function between(from: number, to: number, up: boolean): number {
 }
 
 // fitting returns as many rows as a height has room for, in px. A row is preceded by another one if it says
-// that prices are empty.
+// that prices are empty. A level with orders of the user takes the place of the last rows.
 export function fitting(rungs: readonly Rung[], room: number, row: number, gap: number): Rung[] {
   let left = room
   const end = rungs.findIndex((r) => (left -= row + (r.empty > 0 ? gap : 0)) < 0)
-  return end < 0 ? [...rungs] : rungs.slice(0, end)
+  if (end < 0) return [...rungs]
+  const own = rungs.findIndex((r, i) => i >= end && r.mine > 0)
+  if (own < 0) return rungs.slice(0, end)
+  let kept = end
+  const height = (n: number): number => rungs.slice(0, n).reduce((sum, r) => sum + row + (r.empty > 0 ? gap : 0), 0)
+  while (kept > 0 && height(kept) + row + gap > room) kept -= 1
+  return kept === 0 ? rungs.slice(0, end) : [...rungs.slice(0, kept), { ...rungs[own]!, more: own - kept }]
 }
 
 // next returns the next price on the grid `narrow`: whole cents from 4 to 96, tenths of a

@@ -8,6 +8,8 @@ import { Submission } from '../ticket/submission.svelte.ts'
 import type { Order, U64 } from '../venue/wire.ts'
 import { boundsOf, nearest, rests, short, stepped } from './move.ts'
 
+const MOVED = 'Moved to'
+
 // Moving is the own order that is being moved to another price, from the first touch until the venue has
 // moved it.
 export class Moving {
@@ -86,7 +88,8 @@ export class Moving {
     }
     pending.change = new Submission(store)
     const undo = result.tone === 'plain' ? { label: 'Undo', does: () => void this.#back(by.client_order_id, o.tick) } : undefined
-    notices.show(result.tone, result.tone === 'bad' ? 'The order was canceled' : `Moved to ${short(tick)}`, result.text, '', undo)
+    for (const n of notices.list) if (n.text.startsWith(MOVED)) notices.drop(n.id) // its Undo is of an order that is gone
+    notices.show(result.tone, result.tone === 'bad' ? 'The order was canceled' : `${MOVED} ${short(tick)}`, result.text, '', undo)
     return true
   }
 

@@ -122,10 +122,10 @@ function took(seen: Order, ended: Order, seq: U64): number {
 
 export const CLOSES = `no more than ${SLIP / 100}¢ below the best bid`
 
-// closeLimit is the lowest price at which a close sells an outcome now, in pips; 0 if nobody bids for it.
+// closeLimit is the lowest price at which a close sells an outcome now, in pips; 0 if nobody else bids for it.
 export function closeLimit(store: TradingStore, p: Position, outcome: OutcomeName): number {
   const book = store.books.get(p.market_id)
-  const bid = book?.generation === p.generation ? book.best(outcome) : 0
+  const bid = book?.generation === p.generation ? book.best(outcome, [...store.account.open.values()]) : 0
   return bid && Math.max(100, bid - SLIP)
 }
 

@@ -110,7 +110,7 @@ export class Draft {
   wrong(t: Terms): string {
     if (this.kind === 'limit' && this.lapsed && this.price === null) return 'A new round began, and your price was for the last one. Choose a price'
     if (this.kind === 'limit' && this.price === null && !this.typed) return `Nobody ${this.follows === 'bid' ? 'bids for' : 'offers'} ${this.outcome.toUpperCase()} now. Enter a price`
-    if (this.kind === 'limit' && !onGrid(this.price)) return 'Price must be 1.0 to 99.9¢: whole cents from 4 to 96, tenths of a cent outside'
+    if (this.kind === 'limit' && !onGrid(this.price)) return 'Price must be 1 to 99.9¢, in whole cents from 4 to 96'
     if (this.kind === 'market' && !within(this.slip, 0, 99)) return 'Slippage must be 0 to 99¢'
     if (this.kind === 'market' && t.worst === 0) return this.side === 'buy' ? `Nobody offers ${this.outcome.toUpperCase()} now` : `Nobody bids for ${this.outcome.toUpperCase()} now`
     if (this.byAmount && !(this.amount !== null && this.amount > 0)) return 'Enter an amount in dollars'

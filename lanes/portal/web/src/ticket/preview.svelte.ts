@@ -10,10 +10,10 @@ const PAUSE_MS = 120
 const AGAIN_MS = 250 // between two requests
 const IDLE_MS = 1000 // after which it is requested again though nothing changed
 const OLD_MS = 2000
-const ALONE_MS = 5000 // in place of the first two while nobody touches the page
+const ALONE_MS = 2000 // in place of the first two while nobody touches the page
 
 // OrderPreview is the preview of the order in the ticket. It is requested soon after the terms change,
-// again after a change of the book that the order would meet, and again after a second; every five seconds on
+// again after a change of the book that the order would meet, and again after a second; every two seconds on
 // a page that is left alone, and at once when it no longer is. Only the latest response counts.
 export class OrderPreview {
   shown = $state.raw<Preview>()
@@ -86,6 +86,11 @@ export class OrderPreview {
     for (const timer of [this.#timer, this.#idle, this.#aging]) clearTimeout(timer)
     this.#asked += 1
     this.#sleep()
+  }
+
+  // again requests a preview now.
+  again(): void {
+    if (!this.#asking) this.#askIn(0)
   }
 
   // wake brings what is shown up to date, as somebody is back.

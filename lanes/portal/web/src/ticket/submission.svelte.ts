@@ -30,6 +30,7 @@ export class Submission {
   readonly #store: TradingStore
   readonly #retries: boolean
   #timer: ReturnType<typeof setTimeout> | undefined
+  #said: OrderResult | undefined
 
   // With retries it repeats an order that the venue rejected because of its rate.
   constructor(store: TradingStore, retries = false) {
@@ -40,7 +41,12 @@ export class Submission {
   // say shows a text in the place of a result, where nothing was sent.
   say(text: string): void {
     this.order = undefined
-    this.result = { tone: 'plain', text }
+    this.result = this.#said = { tone: 'plain', text }
+  }
+
+  // hush takes back what was said last.
+  hush(): void {
+    if (this.result === this.#said) this.result = undefined
   }
 
   // locked tells whether an order is on its way.
