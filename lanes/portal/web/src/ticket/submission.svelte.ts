@@ -44,9 +44,14 @@ export class Submission {
     this.result = this.#said = { tone: 'plain', text }
   }
 
+  // said tells whether the result is a text of say.
+  get said(): boolean {
+    return this.result !== undefined && this.result === this.#said
+  }
+
   // hush takes back what was said last.
   hush(): void {
-    if (this.result === this.#said) this.result = undefined
+    if (this.said) this.result = undefined
   }
 
   // locked tells whether an order is on its way.
