@@ -339,13 +339,15 @@ async function foretold() {
     const had = await changes()
     if (i % 2) await eventually('a change of the book', async () => (await changes()) > had)
     const answered = page.waitForResponse((x) => x.request().method() === 'POST' && x.url().endsWith('/v1/portfolio/orders'))
-    // What the user sees at the moment of the press.
-    const shown = await eventually('the button', () => page.evaluate(() => {
+    // What the user sees at the moment of the press. A press after which the ticket says "Not sent", because the
+    // price moved, is repeated.
+    const shown = await eventually('the button', () => page.evaluate(async () => {
       const submit = document.querySelector('.submit')
       if (submit.getAttribute('aria-disabled') === 'true') return undefined
       const seen = { seq: document.querySelector('[data-test=preview]').dataset.seq, cost: -Number(document.querySelector('[data-test=cost]').dataset.pips) }
       submit.click()
-      return seen
+      await new Promise((resolve) => setTimeout(resolve)) // the page says what it does
+      return document.querySelector('form[data-stage]').dataset.stage === 'ready' ? undefined : seen
     }))
     const placed = await (await answered).json()
     const paid = placed.fills.reduce((sum, f) => sum + f.qty * f.tick_yes, 0) + Number(placed.fee)
