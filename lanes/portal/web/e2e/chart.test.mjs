@@ -1,17 +1,7 @@
-// Unit tests of the chart that need no browser. Vite loads the modules.
+// Unit tests of the chart that need no browser.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createServer } from 'vite'
-
-let server
-const load = (path) => server.ssrLoadModule(`/src/${path}`)
-
-before(async () => {
-  globalThis.requestAnimationFrame = (draw) => setTimeout(draw)
-  globalThis.cancelAnimationFrame = clearTimeout
-  server = await createServer({ root: new URL('..', import.meta.url).pathname, server: { middlewareMode: true, ws: false }, appType: 'custom', logLevel: 'error', optimizeDeps: { noDiscovery: true } })
-})
-after(() => server.close())
+import { test } from 'node:test'
+import { load } from './load.mjs'
 
 // random returns numbers that are the same at every run.
 function random(seed) {

@@ -1,20 +1,10 @@
-// Unit tests that need no browser. Vite loads the modules.
+// Unit tests that need no browser.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
-import { createServer } from 'vite'
+import { test } from 'node:test'
 import { eventually } from './eventually.mjs'
-
-let server
-const load = (path) => server.ssrLoadModule(`/src/${path}`)
-
-before(async () => {
-  globalThis.requestAnimationFrame = (draw) => setTimeout(draw)
-  globalThis.cancelAnimationFrame = clearTimeout
-  server = await createServer({ root: new URL('..', import.meta.url).pathname, server: { middlewareMode: true, ws: false }, appType: 'custom', logLevel: 'error', optimizeDeps: { noDiscovery: true } })
-})
-after(() => server.close())
+import { load } from './load.mjs'
 
 test('signatures match the test vectors', async () => {
   const { importSecret, sign } = await load('venue/sign.ts')

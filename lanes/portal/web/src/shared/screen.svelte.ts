@@ -24,7 +24,7 @@ function stored(): Theme {
   return t === 'light' || t === 'dark' ? t : 'auto'
 }
 
-// A person who has never traded begins with a round that leaves time to read: 15 minutes of Bitcoin.
+// storedSeries returns the series shown last. The first one is Bitcoin 15 min: a newcomer needs the time to read.
 function storedSeries(): number {
   const n = Number(localStorage.getItem(SERIES))
   return Number.isInteger(n) && n >= 1 && n <= 9 ? n : FIRST_SERIES
