@@ -55,6 +55,31 @@ test('a label goes beside the line, and the least important one is left out', as
   assert.deepEqual([low, high?.top], [undefined, 40])
 })
 
+test('a label keeps off rules, but for the one that it names', async () => {
+  const { place } = await load('chart/labels.ts')
+  const pane = { left: 0, top: 0, width: 300, height: 100 }
+  const box = { left: 100, top: 40, width: 60, height: 16, weight: 1, dx: 150, dy: 40 }
+  const [off] = place([box], pane, [], [{ y: 48 }])
+  assert.ok(off.top >= 48 || off.top + 16 <= 48, `at ${off.top}`)
+  assert.deepEqual(place([{ ...box, names: 48 }], pane, [], [{ y: 48 }])[0].top, 40)
+  const [beside] = place([{ ...box, dy: 0 }], pane, [], [{ y: 48, from: 90, to: 130 }])
+  assert.ok(beside.left >= 130 || beside.left + 60 <= 90, `at ${beside.left}`)
+})
+
+test('times of day are centred at their second, and the last one is the end', async () => {
+  const { frameOf, timesOf } = await load('chart/draw.ts')
+  for (const [width, moved] of [[700, false], [390, true]]) {
+    const p = aPlot(10)
+    const f = frameOf(p, { width, height: 400 }, measure)
+    const words = timesOf(p, f, measure)
+    const [last] = words.slice(-1)
+    assert.equal(last.id, `time ${p.to}`)
+    assert.equal(last.left + last.width, moved ? width - 8 : last.left + last.width)
+    for (const w of moved ? words.slice(0, -1) : words) assert.ok(Math.abs(w.left + w.width / 2 - f.x(Number(w.id.slice(5)))) < 0.1, w.text)
+    words.slice(1).forEach((w, i) => assert.ok(w.left - words[i].left - words[i].width >= 10, `${words[i].text} ${w.text}`))
+  }
+})
+
 test('price axes have 3 to 5 round ticks, and contain what they show', async () => {
   const { priceAxis } = await load('chart/scale.ts')
   const next = random(11)
@@ -205,6 +230,7 @@ test('over a longer time rounds end in a line and have a result, as far as there
     const f = frameOf(p, { width: 600, height: 400 }, measure)
     const u = upperOf(p, f, measure)
     assert.equal(f.lower, false, 'the chance is not shown')
+    assert.ok(u.words.every((w) => w.text !== 'average'), 'a band of 5 px has no word')
     assert.deepEqual([u.ends.length, u.words.filter((w) => w.id.startsWith('ended')).length], [ends, results], `rounds of ${secs} s`)
   }
 })

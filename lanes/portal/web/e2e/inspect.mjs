@@ -11,7 +11,7 @@ export async function faults(page) {
 }
 
 // inspect runs in the page and returns what is wrong with what is visible: parts beyond the edge, that scroll sideways or are cut off, overlapping words,
-// fields without a name, text with too little contrast (WCAG AA), and small targets for fingers.
+// fields without a name, text with too little contrast (WCAG AA), rings of the focus that are cut, and small targets for fingers.
 function inspect() {
   const out = []
   const seen = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && e.getClientRects().length > 0
@@ -99,6 +99,26 @@ function inspect() {
     const ratio = (a + 0.05) / (b + 0.05)
     if (ratio < (large ? 3 : 4.5)) out.push(`${name(e)} has contrast ${ratio.toFixed(2)}`)
   }
+
+  // The ring of what has the focus must show whole, however its ancestors cut off what is theirs.
+  const focused = document.activeElement
+  for (const e of document.querySelectorAll('button, select, input, summary, a, [tabindex="0"]')) {
+    if (!seen(e) || e.disabled || e.tabIndex < 0 || e.closest('dialog, [inert]')) continue
+    e.focus({ preventScroll: true, focusVisible: true })
+    if (!e.matches(':focus-visible')) continue
+    const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(e)
+    const by = outlineStyle === 'none' ? 0 : Number.parseFloat(outlineWidth) + Number.parseFloat(outlineOffset)
+    const box = e.getBoundingClientRect()
+    for (let at = e.parentElement; at && by > 0; at = at.parentElement) {
+      if (getComputedStyle(at).overflow === 'visible' || at === document.body) continue
+      const cut = at.getBoundingClientRect()
+      if (box.left < cut.left || box.right > cut.right || box.top < cut.top || box.bottom > cut.bottom) break // scrolled away in part
+      const [wide, high] = [at.scrollWidth > at.clientWidth, at.scrollHeight > at.clientHeight] // the browser scrolls until it shows whole
+      const most = Math.max(...(wide ? [] : [cut.left - box.left, box.right - cut.right]), ...(high ? [] : [cut.top - box.top, box.bottom - cut.bottom])) + by
+      if (most > 0.5) out.push(`the focus ring of ${name(e)} is cut by ${most.toFixed(1)} px at ${name(at)}`)
+    }
+  }
+  focused?.focus({ preventScroll: true })
 
   if (innerWidth < 500) {
     // A link inside a sentence has the height of its line.

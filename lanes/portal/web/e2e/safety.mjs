@@ -503,6 +503,7 @@ export async function safety(width) {
         await go('Trade')
         await select(r.category)
         await kind('limit')
+        await unit('contracts')
         await page.locator('[name=price]').fill(FAR)
         await page.locator('[name=qty]').fill('8')
         await page.locator(READY).waitFor()

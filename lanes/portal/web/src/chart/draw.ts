@@ -1,5 +1,5 @@
 import { grouped } from '../shared/format.ts'
-import { type Box, dense, type Point, place, type Wanted } from './labels.ts'
+import { type Box, dense, type Point, place, type Rule, type Wanted } from './labels.ts'
 import { at, entriesOf, entryLabel, type Plot, type Value } from './plot.ts'
 import { linear, priceAxis, type Scale, timeOf, timeTicks } from './scale.ts'
 
@@ -38,6 +38,7 @@ const LINE = 16 // height of a word
 const TAG = 22
 const TIMES = 26
 const NEAR = 60 // between two entries with one label
+const NARROW = 16 // a band that has no word
 
 export function frameOf(p: Plot, { width, height }: Size, measure: Measure): Frame {
   const small = width < SMALL
@@ -96,7 +97,7 @@ export function upperOf(p: Plot, f: Frame, measure: Measure): Upper {
   if (mean) add('mean', p.meanLabel, 'ink bold', (w) => mean.from - w - 8, mean.y + 6, 95, { dx: 80, dy: 60 })
   add('above', 'YES wins above', 'yes bold', () => f.pad, strike - LINE - 4, 97, { dx: f.right / 2 })
   add('below', 'NO wins below', 'no bold', () => f.pad, strike + 4, 96, { dx: f.right / 2 })
-  if (window) add('window', 'average', 'soft', (w) => (f.x(window.from) + f.x(window.to) - w) / 2, f.top - 2, 40)
+  if (window && f.x(window.to) - f.x(window.from) >= NARROW) add('window', 'average', 'soft', (w) => (f.x(window.from) + f.x(window.to) - w) / 2, f.top - 2, 40)
   for (const e of entries) add(e.id, e.text, 'mine', (w) => e.x - w / 2, e.y + 9, 80, { dx: 90, dy: 48 })
   p.ended.forEach((e, i) => {
     const [from, to] = [Math.max(0, f.x(e.from)), f.x(e.to)]
@@ -115,7 +116,8 @@ export function upperOf(p: Plot, f: Frame, measure: Measure): Upper {
   for (const v of axis.ticks) label(`tick ${v}`, grouped(v, axis.decimals), 'soft', v, 30)
 
   const pane = (left: number, right: number): Box => ({ left, top: f.top - 4, width: right - left, height: f.split - f.top + 3 })
-  const words = f.small ? placed([...asked, ...onAxis], pane(0, f.width), points) : [...placed(asked, pane(0, f.right), points), ...placed(onAxis, pane(f.right, f.width))]
+  const rules: Rule[] = [{ y: strike }, ...(mean ? [mean] : [])]
+  const words = f.small ? placed([...asked, ...onAxis], pane(0, f.width), points, rules) : [...placed(asked, pane(0, f.right), points, rules), ...placed(onAxis, pane(f.right, f.width))]
   return {
     strike, line, area, dot, mean, entries, words,
     band: window && { left: round(Math.max(0, f.x(window.from))), right: round(f.x(window.to)) },
@@ -167,18 +169,18 @@ export function lowerOf(p: Plot, f: Frame, orders: readonly OwnLine[], title: nu
   const asked: Asked[] = [{ id: '', text: '', look: '', left: f.pad, top: top + 2, width: title, height: LINE, weight: 1000 }]
   for (const o of orders) {
     const width = measure(o.label) + 12
-    asked.push({ id: `order ${o.id}`, text: o.label, look: '', left: f.pad - 6, top: y(o.chance) - LINE / 2, width, height: LINE, weight: o.moving ? 900 : 90, dx: f.right, dy: o.moving ? 200 : 34 })
+    asked.push({ id: `order ${o.id}`, text: o.label, look: '', left: f.pad - 6, top: y(o.chance) - LINE / 2, width, height: LINE, weight: o.moving ? 900 : 90, dx: f.right, dy: o.moving ? 200 : 34, names: y(o.chance) })
   }
   for (const e of evens) {
     const text = `${e.outcome === 'no' ? 'NO ' : ''}break-even ${(e.tick / 100).toFixed(1)}¢`
-    asked.push({ id: `even ${e.outcome}`, text, look: 'mine ground', left: f.right * 0.76 - measure(text) / 2, top: e.y + 3, width: measure(text), height: LINE, weight: 80, dx: f.right / 2, dy: 30 })
+    asked.push({ id: `even ${e.outcome}`, text, look: 'mine ground', left: f.right * 0.76 - measure(text) / 2, top: e.y + 3, width: measure(text), height: LINE, weight: 80, dx: f.right / 2, dy: 30, names: e.y })
   }
   const onAxis: Asked[] = f.small ? [] : grid.map((g) => {
     const text = `${g.chance}%`
     return { id: text, text, look: 'soft', left: f.width - measure(text) - 16, top: g.y - LINE / 2, width: measure(text), height: LINE, weight: 30 }
   })
   const pane = (left: number, right: number): Box => ({ left, top: f.split + 2, width: right - left, height: f.bottom - f.split })
-  const words = placed(asked, pane(0, f.right), points)
+  const words = placed(asked, pane(0, f.right), points, [...evens, ...orders.map((o) => ({ y: y(o.chance) }))])
   return {
     y, chanceAt: linear(top, bottom, 100, 0), grid, evens: evens.map((e) => e.y),
     line: paths(mids, points, 0, 5, breaks).line,
@@ -191,20 +193,20 @@ export function lowerOf(p: Plot, f: Frame, orders: readonly OwnLine[], title: nu
 
 // timesOf returns the labels of the time axis.
 export function timesOf(p: Plot, f: Frame, measure: Measure): Word[] {
-  const edge = f.small ? 8 : 16
-  const { seconds, at: ticks } = timeTicks(p.from, p.to, f.right, (s) => measure(s ? '00:00:00' : '00:00') + 20)
-  const asked = ticks.map((sec): Asked => {
+  const edge = 8
+  const { seconds, at: ticks } = timeTicks(p.from, p.to, f.right, (s) => measure(s ? '00:00:00' : '00:00') * (f.small ? 1.5 : 1) + 20)
+  const asked = ticks.flatMap((sec): Asked[] => {
     const text = timeOf(sec, seconds)
     const width = measure(text)
     const left = f.x(sec) - width / 2
-    return { id: `time ${sec}`, text, look: 'soft', left, top: f.bottom + 5, width, height: LINE, weight: left < edge || left + width > f.right - edge ? 0 : 1 } // those at the ends move inward
+    return left < edge ? [] : [{ id: `time ${sec}`, text, look: 'soft', left, top: f.bottom + 5, width, height: LINE, weight: sec }] // without an axis at the right the last one moves inward
   })
-  return placed(asked, { left: edge, top: f.bottom, width: f.right - 2 * edge, height: f.height - f.bottom })
+  return placed(asked, { left: edge, top: f.bottom, width: f.width - 2 * edge, height: f.height - f.bottom })
 }
 
 // placed returns the words that have a place. What has no text only takes one.
-function placed(asked: readonly Asked[], pane: Box, line: readonly Point[] = []): Word[] {
-  return place(asked, pane, dense(line)).flatMap((box, i) => {
+function placed(asked: readonly Asked[], pane: Box, line: readonly Point[] = [], rules: readonly Rule[] = []): Word[] {
+  return place(asked, pane, dense(line), rules).flatMap((box, i) => {
     const { id, text, look } = asked[i]!
     return box && text ? [{ id, text, look, left: round(box.left), top: round(box.top), width: box.width, height: box.height }] : []
   })

@@ -18,12 +18,20 @@ export interface Wanted extends Box {
   weight: number
   dx?: number
   dy?: number
+  names?: number // y of the rule that it names, which may cross it
+}
+
+// Rule is a horizontal line over the whole pane, or from one x to another.
+export interface Rule {
+  y: number
+  from?: number
+  to?: number
 }
 
 const GAP = 2 // between two boxes
 const STRIDE = 6 // of the places that are tried
-const ON_LINE = 3 // what a point of the line behind a box costs, in px of distance
-const CLOSE = 4 // between two points of a line that is looked at
+const ON_LINE = 10 // what a point of the line behind a box costs, in px of distance
+const CLOSE = 4 // between two points of a line that is looked at, and length of a rule that costs as much
 
 export function intersect(a: Box, b: Box, gap = 0): boolean {
   return a.left < b.left + b.width + gap && b.left < a.left + a.width + gap && a.top < b.top + b.height + gap && b.top < a.top + a.height + gap
@@ -38,14 +46,14 @@ export function dense(line: readonly Point[]): Point[] {
   })
 }
 
-// place returns where each box goes: the nearest free place within its reach, rather off the line than on
-// it. It is undefined for a box that has none.
-export function place(wanted: readonly Wanted[], pane: Box, line: readonly Point[] = []): (Box | undefined)[] {
+// place returns where each box goes: the nearest free place within its reach, rather off the line and the
+// rules than on them. It is undefined for a box that has none.
+export function place(wanted: readonly Wanted[], pane: Box, line: readonly Point[] = [], rules: readonly Rule[] = []): (Box | undefined)[] {
   const out: (Box | undefined)[] = wanted.map(() => undefined)
   const taken: Box[] = []
   const order = wanted.map((_, i) => i).sort((a, b) => wanted[b]!.weight - wanted[a]!.weight || a - b)
   for (const i of order) {
-    const found = best(wanted[i]!, pane, taken, line)
+    const found = best(wanted[i]!, pane, taken, line, rules)
     if (!found) continue
     out[i] = found
     taken.push(found)
@@ -53,7 +61,7 @@ export function place(wanted: readonly Wanted[], pane: Box, line: readonly Point
   return out
 }
 
-function best(w: Wanted, pane: Box, taken: readonly Box[], line: readonly Point[]): Box | undefined {
+function best(w: Wanted, pane: Box, taken: readonly Box[], line: readonly Point[], rules: readonly Rule[]): Box | undefined {
   const { width, height } = w
   if (width > pane.width || height > pane.height) return undefined
   const lefts = within(w.left, pane.left, pane.left + pane.width - width, w.dx ?? 0, taken.flatMap((t) => [t.left - width - GAP, t.left + t.width + GAP]))
@@ -65,11 +73,18 @@ function best(w: Wanted, pane: Box, taken: readonly Box[], line: readonly Point[
       const box = { left, top, width, height }
       const far = Math.abs(left - lefts[0]!) + Math.abs(top - tops[0]!)
       if (far >= least || taken.some((t) => intersect(t, box, GAP))) continue
-      const cost = far + (w.dx || w.dy ? ON_LINE * line.filter((p) => p.x > left && p.x < left + width && p.y > top && p.y < top + height).length : 0)
+      const cost = far + (w.dx || w.dy ? ON_LINE * crossings(box, line, rules.filter((r) => r.y !== w.names)) : 0)
       if (cost < least) [found, least] = [box, cost]
     }
   }
   return found
+}
+
+// crossings returns how many points of the line are in a box, or would be if the rules had points.
+function crossings({ left, top, width, height }: Box, line: readonly Point[], rules: readonly Rule[]): number {
+  const points = line.filter((p) => p.x > left && p.x < left + width && p.y > top && p.y < top + height).length
+  const lengths = rules.map((r) => (r.y > top && r.y < top + height ? Math.min(left + width, r.to ?? Infinity) - Math.max(left, r.from ?? -Infinity) : 0))
+  return points + lengths.reduce((sum, l) => sum + Math.max(0, l), 0) / CLOSE
 }
 
 // within returns the places on one axis: the wanted one, moved into the pane, then those within reach of it.
