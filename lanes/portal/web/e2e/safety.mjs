@@ -354,8 +354,9 @@ async function foretold() {
     if (shown.cost === paid) continue
     // The change of the order itself comes with its own seq.
     const changed = await eventually('the change of the order', async () => {
-      const all = await page.evaluate(() => window.changes)
-      return all.some((seq) => BigInt(seq) >= BigInt(placed.seq)) && all.some((seq) => BigInt(seq) > BigInt(shown.seq) && BigInt(seq) < BigInt(placed.seq)) ? 'later' : 'same'
+      const all = (await page.evaluate(() => window.changes)).map(BigInt)
+      if (!all.some((seq) => seq >= BigInt(placed.seq))) return undefined
+      return all.some((seq) => seq > BigInt(shown.seq) && seq < BigInt(placed.seq)) ? 'later' : 'same'
     })
     if (changed === 'later') later += 1
     else wrong += 1
