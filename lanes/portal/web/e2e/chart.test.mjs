@@ -80,6 +80,18 @@ test('times of day are centred at their second, and the last one is the end', as
   }
 })
 
+test('the title of the chance keeps off its line', async () => {
+  const { frameOf, lowerOf } = await load('chart/draw.ts')
+  for (const value of [50, 97]) {
+    const p = aPlot(200)
+    p.mids = p.mids.map(({ time }) => ({ time, value }))
+    const f = frameOf(p, { width: 700, height: 420 }, measure)
+    const { title, y } = lowerOf(p, f, [], 120, measure)
+    assert.ok(y(value) <= title.top || y(value) >= title.top + title.height || title.left >= f.x(p.from + 200), `at ${value} % the title is at ${title.left}, ${title.top}`)
+    if (value === 50) assert.equal(title.left, f.pad)
+  }
+})
+
 test('price axes have 3 to 5 round ticks, and contain what they show', async () => {
   const { priceAxis } = await load('chart/scale.ts')
   const next = random(11)
@@ -190,7 +202,7 @@ test('what is drawn lies inside, at every size and second', async () => {
       const u = upperOf(p, f, measure)
       const l = f.lower ? lowerOf(p, f, [{ id: '7', label: 'Buy 25 YES 58¢', chance: 58, moving: false }], 120, measure) : undefined
       assert.equal(l !== undefined, height >= 300)
-      const words = [...u.words, ...(l?.words ?? []), ...(l?.orders.values() ?? []), ...timesOf(p, f, measure)]
+      const words = [...u.words, ...(l ? [l.title] : []), ...(l?.words ?? []), ...(l?.orders.values() ?? []), ...timesOf(p, f, measure)]
       words.forEach((a, i) => {
         assert.ok(a.left >= 0 && a.top >= 0 && a.left + a.width <= width && a.top + a.height <= height, `${a.text} at ${width} × ${height} after ${secs} s`)
         for (const b of words.slice(i + 1)) assert.ok(a.left + a.width <= b.left || b.left + b.width <= a.left || a.top + a.height <= b.top || b.top + b.height <= a.top, `${a.text} and ${b.text} overlap`)

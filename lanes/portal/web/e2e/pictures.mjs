@@ -1,5 +1,6 @@
 // Takes the pictures of docs/pictures: the states of the trading page, each on a wide screen and on a phone, with a
-// book that this script makes. The documents show some of them; the others are to be looked at.
+// book that this script makes, and last a venue with its makers, some rounds old. The documents show some of them; the
+// others are to be looked at.
 //
 //	node e2e/pictures.mjs FOLDER
 import assert from 'node:assert/strict'
@@ -13,6 +14,7 @@ const [folder] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 const SIZES = { wide: [1440, 900], phone: [390, 844] }
 const ROUND_MS = 150_000
+const lived = await openVenue()
 const venue = await openVenue('--no-maker')
 const [trader, maker] = [traderOf(venue, 'trader'), traderOf(venue, 'maker')]
 const browser = await openBrowser({ colorScheme: 'dark' })
@@ -134,7 +136,28 @@ try {
   })
   await on((page) => page.locator('[data-test="price-age"]').filter({ hasText: /[2-9] s old/ }).waitFor())
   await snap('disconnected')
+
+  // A venue with its makers, in the middle of its second round of five minutes or a later one.
+  await context.setOffline(false)
+  const own = traderOf(lived, 'trader')
+  const middle = async (round) => eventually('the middle of a round with some before it', async () => {
+    const all = (await call(own, 'GET', '/v1/rounds?category=2&limit=5')).rounds
+    const left = Number(all[0].close_ts) / 1e6 - Date.now()
+    return all.length > 2 && all[0].status === 'trading' && (!round || round === all[0].round_number) && left < 150_000 && left > 60_000 && all[0]
+  }, 700_000, 500)
+  const now = await middle()
+  const { yes, no } = await call(own, 'GET', `/v1/markets/${now.market_id}/orderbook`)
+  const ask = 10000 - no[0][0]
+  for (const qty of [30, 45]) await order(own, now.market_id, 'buy', 'yes', ask + 100, qty, { tif: 'ioc' })
+  await order(own, now.market_id, 'buy', 'yes', yes[1][0], 40)
+  for (const [size, page] of Object.entries(pages)) {
+    await page.goto(`${lived.portal}/`)
+    await page.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
+    if (size === 'wide') await page.keyboard.press('2')
+  }
+  await snap('lived')
 } finally {
   await browser.close()
   await venue.close()
+  await lived.close()
 }

@@ -151,11 +151,12 @@ export interface Lower {
   trades: string // one path with all dots
   mine: Mark[]
   evens: number[]
+  title: Box
   words: Word[]
   orders: Map<string, Box> // where the label of an own order is
 }
 
-// lowerOf leaves the title a place of some width.
+// lowerOf finds the title, which has a width, a place too.
 export function lowerOf(p: Plot, f: Frame, orders: readonly OwnLine[], title: number, measure: Measure): Lower {
   const [top, bottom] = [f.split + 12, f.bottom - 10]
   const y = linear(100, 0, top, bottom)
@@ -166,7 +167,8 @@ export function lowerOf(p: Plot, f: Frame, orders: readonly OwnLine[], title: nu
   const grid = [0, 50, 100].map((chance) => ({ chance, y: round(y(chance)) }))
   const evens = p.evens.map((e) => ({ ...e, y: round(y((e.outcome === 'yes' ? e.tick : 10000 - e.tick) / 100)) }))
 
-  const asked: Asked[] = [{ id: '', text: '', look: '', left: f.pad, top: top + 2, width: title, height: LINE, weight: 1000 }]
+  const named: Asked = { id: 'title', text: 'title', look: '', left: f.pad, top: top + 2, width: title, height: LINE, weight: 1000, dx: f.right, dy: bottom - top }
+  const asked: Asked[] = [named]
   for (const o of orders) {
     const width = measure(o.label) + 12
     asked.push({ id: `order ${o.id}`, text: o.label, look: '', left: f.pad - 6, top: y(o.chance) - LINE / 2, width, height: LINE, weight: o.moving ? 900 : 90, dx: f.right, dy: o.moving ? 200 : 34, names: y(o.chance) })
@@ -186,7 +188,8 @@ export function lowerOf(p: Plot, f: Frame, orders: readonly OwnLine[], title: nu
     line: paths(mids, points, 0, 5, breaks).line,
     trades: p.trades.filter(within).map((v) => `M${round(f.x(v.time))} ${round(y(v.value))}h0`).join(''),
     mine: p.mine.filter(within).map((v) => ({ id: String(v.time), x: round(f.x(v.time)), y: round(y(v.value)) })),
-    words: [...words.filter((w) => !w.id.startsWith('order ')), ...placed(onAxis, pane(f.right, f.width))],
+    title: words.find((w) => w.id === named.id) ?? named,
+    words: [...words.filter((w) => w.id !== named.id && !w.id.startsWith('order ')), ...placed(onAxis, pane(f.right, f.width))],
     orders: new Map(words.filter((w) => w.id.startsWith('order ')).map((w) => [w.id.slice(6), w])),
   }
 }
