@@ -248,7 +248,7 @@ const steps = {
     await snap('support-account')
   },
 
-  async 'a treasurer books deposits and decides withdrawals, large ones with a second operator'() {
+  async 'a treasurer books deposits and takes withdrawals from step to step, large ones with a second operator'() {
     const cash = async (id) => Number((await admin('GET', `/admin/users/${id}`)).cash) / 10000
     const before = await cash(trader.user_id)
     await signIn('tina')
@@ -273,10 +273,14 @@ const steps = {
     const small = (await admin('GET', '/admin/withdrawals?status=pending')).withdrawals.find((w) => w.amount === '50000').withdrawal_id
     await row(small).getByRole('button', { name: 'Approve…' }).click()
     await does('Approve the withdrawal', `Withdrawal ${small} is approved`)
+    await row(small).filter({ hasText: 'to pay' }).getByRole('button', { name: 'Paid…' }).click()
+    await does('The payment is sent', `Withdrawal ${small} is sent`, { reference: 'wire-out-1' })
+    await row(small).filter({ hasText: 'on its way' }).filter({ hasText: 'wire-out-1' }).getByRole('button', { name: 'Came back…' }).click()
+    await does('Return the money', `Withdrawal ${small} is failed`)
     await row(small).waitFor({ state: 'detached' })
     await row(no).getByRole('button', { name: 'Reject…' }).click()
     await does('Reject the withdrawal', `Withdrawal ${no} is rejected`, {}, 'unknown payee')
-    assert.equal(await cash(treasurer.user_id), held + 7)
+    assert.equal(await cash(treasurer.user_id), held + 7 + 5)
     await row(large).getByRole('button', { name: 'Approve…' }).click()
     await does('Approve the withdrawal', 'waits for the approval')
     await row(large).getByText('waits for approval').waitFor()
@@ -286,20 +290,19 @@ const steps = {
     assert.equal(await button('Approve…').count(), 0)
     await signIn('theo')
     await go('approvals')
-    for (const what of ['Deposit $5,000.00', `Withdrawal ${large}, $500.00`]) {
+    for (const what of ['Deposit $5,000.00', `Approve withdrawal ${large}, $500.00`]) {
       await test('approval').filter({ hasText: what }).getByRole('button', { name: 'Approve…' }).click()
       await does('Approve and execute', 'approved and executed', {}, 'checked with the bank')
     }
     await test('approval').filter({ hasText: 'Approved by theo' }).nth(1).waitFor()
     assert.equal(await cash(trader.user_id), before + 5012.5)
-    assert.equal((await admin('GET', '/admin/withdrawals?status=completed')).withdrawals.filter((w) => w.withdrawal_id === large).length, 1)
-
     await go('withdrawals')
-    await button('Approved').click()
-    for (const said of ['are back in account', 'are back in account']) { // the second time changes nothing
-      await row(small).getByRole('button', { name: 'Payment failed…' }).click()
-      await does('Return the money', said)
-    }
+    await row(large).getByRole('button', { name: 'Paid…' }).click()
+    await does('The payment is sent', `Withdrawal ${large} is sent`, { reference: 'wire-out-2' })
+    await row(large).getByRole('button', { name: 'Arrived…' }).click()
+    await does('The payment has arrived', `Withdrawal ${large} is completed`)
+    await button('Completed').click()
+    await row(large).filter({ hasText: 'wire-out-2' }).waitFor()
     assert.equal(await cash(treasurer.user_id), held + 7 + 5)
   },
 

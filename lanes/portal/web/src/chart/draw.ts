@@ -95,8 +95,8 @@ export function upperOf(p: Plot, f: Frame, measure: Measure): Upper {
     if (more.within === undefined || width <= more.within) asked.push({ id, text, look, left: left(width), top, width, height: LINE, weight, ...more })
   }
   if (mean) add('mean', p.meanLabel, 'ink bold', (w) => mean.from - w - 8, mean.y + 6, 95, { dx: 80, dy: 60 })
-  add('above', 'YES wins above', 'yes bold', () => f.pad, strike - LINE - 4, 97, { dx: f.right / 2 })
-  add('below', 'NO wins below', 'no bold', () => f.pad, strike + 4, 96, { dx: f.right / 2 })
+  add('above', 'YES wins above', 'yes bold', () => f.pad, strike - LINE - 4, 97, { dx: f.right })
+  add('below', 'NO wins below', 'no bold', () => f.pad, strike + 4, 96, { dx: f.right })
   if (window && f.x(window.to) - f.x(window.from) >= NARROW) add('window', 'average', 'soft', (w) => (f.x(window.from) + f.x(window.to) - w) / 2, f.top - 2, 40)
   for (const e of entries) add(e.id, e.text, 'mine', (w) => e.x - w / 2, e.y + 9, 80, { dx: 90, dy: 48 })
   p.ended.forEach((e, i) => {

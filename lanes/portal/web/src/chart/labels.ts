@@ -30,7 +30,7 @@ export interface Rule {
 
 const GAP = 2 // between two boxes
 const STRIDE = 6 // of the places that are tried
-const ON_LINE = 10 // what a point of the line behind a box costs, in px of distance
+const ON_LINE = 30 // what a point of the line behind a box costs, in px of distance
 const CLOSE = 4 // between two points of a line that is looked at, and length of a rule that costs as much
 
 export function intersect(a: Box, b: Box, gap = 0): boolean {
