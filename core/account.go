@@ -39,16 +39,61 @@ func ScopeOf(name string) (Scopes, bool) {
 	return 0, false
 }
 
-// WithdrawalStatus is the status of a withdrawal (docs/rules/money.md#withdrawals).
-type WithdrawalStatus uint8
+// WithdrawalState is how far a withdrawal is (docs/rules/money.md#withdrawals).
+type WithdrawalState uint8
 
 const (
-	WithdrawalPending WithdrawalStatus = iota
+	WithdrawalPending WithdrawalState = iota
 	WithdrawalCompleted
 	WithdrawalRejected
+	WithdrawalApproved // to be paid
+	WithdrawalSent     // the payment is on its way
+	WithdrawalFailed   // the payment failed, and the amount is free cash again
+
+	withdrawalStates
 )
 
-func (s WithdrawalStatus) String() string { return [...]string{"pending", "completed", "rejected"}[s] }
+var withdrawalStateNames = [withdrawalStates]string{"pending", "completed", "rejected", "approved", "sent", "failed"}
+
+// String is the name of the state, or "" if there is no such state.
+func (s WithdrawalState) String() string {
+	if s >= withdrawalStates {
+		return ""
+	}
+	return withdrawalStateNames[s]
+}
+
+// WithdrawalStates lists the name of every state.
+func WithdrawalStates() []string { return withdrawalStateNames[:] }
+
+// Status is the state as an account sees it: pending, completed or rejected.
+func (s WithdrawalState) Status() string {
+	switch {
+	case s.Open():
+		return WithdrawalPending.String()
+	case s == WithdrawalFailed:
+		return WithdrawalRejected.String()
+	}
+	return s.String()
+}
+
+// Open reports whether the withdrawal is not over.
+func (s WithdrawalState) Open() bool {
+	return s == WithdrawalPending || s == WithdrawalApproved || s == WithdrawalSent
+}
+
+// Precedes reports whether one step leads from s to another state.
+func (s WithdrawalState) Precedes(to WithdrawalState) bool {
+	switch s {
+	case WithdrawalPending:
+		return to == WithdrawalApproved || to == WithdrawalCompleted || to == WithdrawalRejected
+	case WithdrawalApproved:
+		return to == WithdrawalSent || to == WithdrawalRejected
+	case WithdrawalSent:
+		return to == WithdrawalCompleted || to == WithdrawalFailed
+	}
+	return false
+}
 
 // Withdrawal is one request to take money out. ID is the seq of that request.
 type Withdrawal struct {
@@ -57,9 +102,10 @@ type Withdrawal struct {
 	ClientID    string
 	Amount      Pips
 	Destination string
-	Status      WithdrawalStatus
-	Seq         uint64 // of the last change
-	Ts          int64  // of the last change, ns
+	State       WithdrawalState `cbor:"Status"` // the name before there were steps
+	Seq         uint64          // of the last change
+	Ts          int64           // of the last change, ns
+	Reference   string          `cbor:",omitempty"` // of the payment
 }
 
 // Window is an entry of the maintenance schedule (docs/rules/operation.md#actions).

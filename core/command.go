@@ -178,10 +178,11 @@ type (
 	}
 	// ActivateRules puts a revision of the rules in force, with everything that it changes.
 	// A revision that is not above the one in force changes nothing. The first Environment
-	// that is not 0 is that of the venue for good.
+	// that is not 0 is that of the venue for good. Settings are recorded if there are none yet.
 	ActivateRules struct {
 		Revision    Revision
 		Environment Environment `cbor:",omitempty"`
+		Settings    []Setting   `cbor:",omitempty"`
 		Audit       Audit
 	}
 	SetFees struct {
@@ -235,11 +236,16 @@ type (
 		User      UserID
 		DepositID string
 		Amount    Pips
+		Alone     AloneBound `cbor:",omitzero"`
 		Audit     Audit
 	}
+	// DecideWithdrawal takes a withdrawal one step on (docs/rules/money.md#withdrawals).
 	DecideWithdrawal struct {
 		Withdrawal uint64
-		Complete   bool
+		Complete   bool            // if To is not set: to WithdrawalCompleted, else to WithdrawalRejected
+		To         WithdrawalState `cbor:",omitempty"`
+		Reference  string          `cbor:",omitempty"` // of the payment, with WithdrawalSent
+		Alone      AloneBound      `cbor:",omitzero"`
 		Audit      Audit
 	}
 	PauseMarket struct {
@@ -317,6 +323,11 @@ type (
 		Action   ApprovalAction
 		Audit    Audit
 	}
+	// DropApproval removes a pending approval, whose operator is about to be revoked.
+	DropApproval struct {
+		Approval uint64
+		Audit    Audit
+	}
 	// ResetToken replaces the token of an owner's account
 	// (docs/rules/accounts.md#account-token).
 	ResetToken struct {
@@ -328,6 +339,13 @@ type (
 	CancelUserOrders struct {
 		User  UserID
 		Audit Audit
+	}
+	// ChangeSetting records a setting of the server (docs/rules/operation.md#settings-that-weaken). It
+	// is InvalidTransition if the state does not have Before, which is "" for a setting without a
+	// record.
+	ChangeSetting struct {
+		Name, Before, Value string
+		Audit               Audit
 	}
 	// Checkpoint begins the hash of the state after it. It carries the hash at the seq of the
 	// Checkpoint before. A replay compares that with its own hash and stops if they differ
@@ -390,9 +408,22 @@ func (*RevokeOperator) class() (Class, UserID)   { return ClassSystem, 0 }
 func (*RequestApproval) class() (Class, UserID)  { return ClassSystem, 0 }
 func (*DecideApproval) class() (Class, UserID)   { return ClassSystem, 0 }
 func (*ResetToken) class() (Class, UserID)       { return ClassSystem, 0 }
+func (*DropApproval) class() (Class, UserID)     { return ClassSystem, 0 }
+func (*ChangeSetting) class() (Class, UserID)    { return ClassSystem, 0 }
 func (*CancelUserOrders) class() (Class, UserID) { return ClassSystem, 0 }
 func (*Checkpoint) class() (Class, UserID)       { return ClassSystem, 0 }
 func (*Attest) class() (Class, UserID)           { return ClassSystem, 0 }
+
+// Step returns the state to which the command takes the withdrawal.
+func (c *DecideWithdrawal) Step() WithdrawalState {
+	switch {
+	case c.To != 0:
+		return c.To
+	case c.Complete:
+		return WithdrawalCompleted
+	}
+	return WithdrawalRejected
+}
 
 // KeyOf returns the key that signed a command, or 0 if none did.
 func KeyOf(cmd Command) KeyNumber {

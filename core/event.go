@@ -195,7 +195,13 @@ type (
 		Operator Operator
 		Revoked  bool
 	}
-	ApprovalChanged struct{ Approval Approval }
+	// ApprovalChanged carries an approval that was requested, decided or, with Dropped, removed because
+	// its operator was revoked.
+	ApprovalChanged struct {
+		Approval Approval
+		Dropped  bool
+	}
+	SettingChanged  struct{ Setting Setting }
 	FeesChanged     struct{ Fees Fees }
 	ScheduleChanged struct{ Windows []Window }
 )
@@ -221,6 +227,7 @@ func (*KeyChanged) event()        {}
 func (*AgentChanged) event()      {}
 func (*OperatorChanged) event()   {}
 func (*ApprovalChanged) event()   {}
+func (*SettingChanged) event()    {}
 func (*FeesChanged) event()       {}
 func (*ScheduleChanged) event()   {}
 

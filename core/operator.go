@@ -8,11 +8,12 @@ const (
 	RoleSupport
 	RoleTreasurer
 	RoleAdmin
+	RoleService // a funding service, which is no person
 
 	roles
 )
 
-var roleNames = [roles]string{"viewer", "support", "treasurer", "admin"}
+var roleNames = [roles]string{"viewer", "support", "treasurer", "admin", "service"}
 
 // String is the name of the role, or "" if there is no such role.
 func (r Role) String() string {
@@ -32,11 +33,11 @@ func RoleOf(name string) (Role, bool) {
 	return 0, false
 }
 
-// RoleNames lists every role, the one that may do the least first.
+// RoleNames lists every role.
 func RoleNames() []string { return roleNames[:] }
 
-// Operator is a person who operates the venue (docs/rules/operation.md#operators). The name
-// is the one that the audit shows.
+// Operator is a person who operates the venue, or a funding service
+// (docs/rules/operation.md#operators). The name is the one that the audit shows.
 type Operator struct {
 	Name      string
 	Role      Role
@@ -54,12 +55,18 @@ const (
 	ApproveVoid
 	ApprovePrice
 	ApproveTick
+	ApprovePayment // of a withdrawal
+	ApproveFailure // of a payment
+	ApproveReturn  // rejection of an approved withdrawal
+	ApproveFees
 
 	approvalKinds
 )
 
 // The names are those of the operator's actions (docs/rules/operation.md#actions).
-var approvalKindNames = [approvalKinds]string{"deposit", "complete_withdrawal", "void_market", "propose_price", "post_tick"}
+var approvalKindNames = [approvalKinds]string{
+	"deposit", "complete_withdrawal", "void_market", "propose_price", "post_tick", "approve_withdrawal", "fail_withdrawal", "reject_withdrawal", "set_fees",
+}
 
 // String is the name of the action, or "" if there is no such kind.
 func (k ApprovalKind) String() string {
@@ -81,6 +88,22 @@ type ApprovalAction struct {
 	Price      Price    `cbor:",omitempty"` // of a price or a tick
 	Feed       Feed     `cbor:",omitempty"` // of a tick
 	Source     string   `cbor:",omitempty"` // of a tick
+	Fees       Fees     `cbor:",omitzero"`
+}
+
+// WithdrawalStep returns the step that an action is; false if it is none.
+func (a *ApprovalAction) WithdrawalStep() (to WithdrawalState, ok bool) {
+	switch a.Kind {
+	case ApproveWithdrawal:
+		return WithdrawalCompleted, true
+	case ApprovePayment:
+		return WithdrawalApproved, true
+	case ApproveFailure:
+		return WithdrawalFailed, true
+	case ApproveReturn:
+		return WithdrawalRejected, true
+	}
+	return 0, false
 }
 
 // ApprovalStatus is the status of an approval.
@@ -114,3 +137,22 @@ const ApprovalNs = NsPerDay
 
 // Expires is when the approval ends, in ns.
 func (a *Approval) Expires() int64 { return a.Created + ApprovalNs }
+
+// AloneSum is what operators did without a second one on one UTC day: one operator to all accounts, or
+// all operators to one account (docs/rules/operation.md#alone).
+type AloneSum struct {
+	Operator string `cbor:",omitempty"`
+	User     UserID `cbor:",omitempty"`
+	Returned bool   `cbor:",omitempty"` // of withdrawals; else of deposits and payments
+	Sum      Pips
+}
+
+// AloneBound is the most that sums of AloneSum may be after a command; the zero AloneBound is none.
+type AloneBound struct {
+	Set  bool
+	Most Pips
+}
+
+// Setting is a setting of the server as the state keeps it, so that a change over a restart is audited
+// (docs/rules/operation.md#settings-that-weaken).
+type Setting struct{ Name, Value string }

@@ -100,8 +100,13 @@ const (
 	// RenewGrant, which finds no grant before it.
 	RevisionGrants Revision = 11
 
+	// RevisionSteps adds the states of a withdrawal between its request and its end, sums of what one
+	// operator does alone, ChangeSetting and DropApproval, which are InvalidTransition before it. A revoked
+	// operator's requests are dropped.
+	RevisionSteps Revision = 12
+
 	// RevisionNewest is the newest revision that this program knows.
-	RevisionNewest = RevisionGrants
+	RevisionNewest = RevisionSteps
 )
 
 // Known returns an error that names the program which knows the revision, unless this one does.

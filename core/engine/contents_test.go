@@ -29,6 +29,7 @@ func TestSnapshotKeepsWhatReadersSee(t *testing.T) {
 	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
 	submitVaried(t, e, c)
 	submitAgents(t, e, c)
+	submitSteps(t, e)
 	want := contents(e)
 	mustClose(t, e)
 	again := mustOpen(t, o)
@@ -253,4 +254,33 @@ func submitAgents(t *testing.T, e *Engine, c *clock) {
 	do(t, e, &core.Deposit{User: quoter, DepositID: "late", Amount: 11, Audit: by})
 	c.step(61 * time.Second)
 	do(t, e, &core.Clock{}) // the mandate expires
+}
+
+// submitSteps submits what operators do in steps and alone. submitVaried comes first.
+func submitSteps(t *testing.T, e *Engine) {
+	t.Helper()
+	by := core.Audit{Who: "ann", Why: "a test"}
+	alone := core.AloneBound{Set: true, Most: 1000}
+	do(t, e, &core.AddOperator{Name: "ann", Role: core.RoleService, TokenHash: [32]byte{9}, Audit: by})
+	do(t, e, &core.Deposit{User: 1, DepositID: "alone", Amount: 900, Alone: alone, Audit: by})
+	for i, last := range []core.WithdrawalState{core.WithdrawalCompleted, core.WithdrawalFailed, core.WithdrawalRejected, core.WithdrawalSent} {
+		w := do(t, e, &core.RequestWithdrawal{User: 1, ClientID: fmt.Sprint("steps ", i), Amount: core.Pips(20 + i), Destination: "bank"}).Stamp.Seq
+		steps := []core.WithdrawalState{core.WithdrawalApproved, core.WithdrawalSent, last}
+		if last == core.WithdrawalRejected {
+			steps = []core.WithdrawalState{core.WithdrawalApproved, last}
+		}
+		for _, to := range steps {
+			do(t, e, &core.DecideWithdrawal{Withdrawal: w, To: to, Reference: "payment", Alone: alone, Audit: by})
+		}
+	}
+	for i := range 2 {
+		id := do(t, e, &core.RequestApproval{Action: core.ApprovalAction{Kind: core.ApproveDeposit, User: 1, DepositID: fmt.Sprint("asked ", i), Amount: 5000}, Audit: by}).Stamp.Seq
+		if i == 0 {
+			do(t, e, &core.DropApproval{Approval: id, Audit: by})
+		}
+	}
+	do(t, e, &core.RequestApproval{Action: core.ApprovalAction{Kind: core.ApproveFees, Fees: core.Fees{Maker: 10, Taker: 2000}}, Audit: core.Audit{Who: "joe"}})
+	do(t, e, &core.RevokeOperator{Name: "ann", Audit: by})
+	do(t, e, &core.ChangeSetting{Name: "signup", Value: "closed", Audit: core.Audit{Who: "dx"}})
+	do(t, e, &core.ChangeSetting{Name: "signup", Before: "closed", Value: "open", Audit: core.Audit{Who: "dx"}})
 }

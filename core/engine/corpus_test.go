@@ -35,6 +35,7 @@ var corpus = []struct {
 	{"journal-revision-9.tar.gz", core.RevisionDeposits, 642, "9e038be27f7ab21696876c465fda50195d2a1d3829dde1f58a9765110fcd80aa"},
 	{"journal-revision-10.tar.gz", core.RevisionReplaceSeen, 626, "9591085e831058d8374008dd0daf7007db30a18a80cddffc5132f9a7ba1cea32"},
 	{"journal-revision-11.tar.gz", core.RevisionGrants, 645, "0dda3ed1ac5bea429fb193861b263b76346ab3c5c09381c3fd2f999db9a430fd"},
+	{"journal-revision-12.tar.gz", core.RevisionSteps, 677, "0a3490e0163f6050f4820946a89a22abfbdc6246ced55ac62c0f5f54a34a9a47"},
 }
 
 // TestCorpus replays every journal of the corpus, from its start, as dx verify --rules does, and from its
@@ -132,7 +133,7 @@ func TestRecordJournal(t *testing.T) {
 	o := c.options(dir)
 	o.CheckpointEvery = time.Second
 	e := mustOpen(t, o)
-	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest, Environment: core.EnvironmentLive})
+	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest, Environment: core.EnvironmentLive, Settings: []core.Setting{{Name: "four_eyes", Value: "off"}}})
 	do(t, e, &core.SetRules{Rules: core.DefaultRules()})
 	submitVaried(t, e, c)
 	r := do(t, e, &core.Marked{Mark: core.Mark{1, 2, 3}, SignedAt: c.now() / core.NsPerMs, Command: &core.ArmDeadman{User: 1, TimeoutMs: 600_000}})
@@ -145,6 +146,7 @@ func TestRecordJournal(t *testing.T) {
 	mustClose(t, e) // writes the snapshot
 	e = mustOpen(t, o)
 	submitAgents(t, e, c)
+	submitSteps(t, e)
 	seq, hash, err := e.Hash()
 	if err != nil {
 		t.Fatal(err)

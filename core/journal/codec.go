@@ -32,7 +32,7 @@ var kinds = [...]kind{
 	18: cborMap[core.ResealKey](nil),
 	19: cborMap[core.SuspendUser](nil),
 	20: cborMap[core.Deposit](nil),
-	21: cborMap[core.DecideWithdrawal](nil),
+	21: cborMap(checkDecideWithdrawal),
 	22: cborMap[core.PauseMarket](nil),
 	23: cborMap[core.VoidMarket](nil),
 	24: cborMap[core.ProposePrice](nil),
@@ -69,6 +69,10 @@ var kinds = [...]kind{
 
 	// From core.RevisionGrants on.
 	57: cborMap[core.RenewGrant](nil),
+
+	// From core.RevisionSteps on.
+	58: cborMap[core.ChangeSetting](nil),
+	59: cborMap[core.DropApproval](nil),
 
 	// From 64 on: commands of a log of several machines.
 	64: cborMap[core.Attest](nil),

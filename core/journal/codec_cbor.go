@@ -115,6 +115,13 @@ func checkAddOperator(c *core.AddOperator) error {
 	return nil
 }
 
+func checkDecideWithdrawal(c *core.DecideWithdrawal) error {
+	if c.To.String() == "" {
+		return errEnum
+	}
+	return nil
+}
+
 func checkRequestApproval(c *core.RequestApproval) error { return checkApprovalAction(&c.Action) }
 
 func checkDecideApproval(c *core.DecideApproval) error { return checkApprovalAction(&c.Action) }

@@ -46,8 +46,10 @@ var (
 		reflect.TypeFor[core.Revision]():    0, // as in SetRules
 		reflect.TypeFor[core.Environment](): uint64(core.EnvironmentArena),
 
-		reflect.TypeFor[core.Role]():         uint64(core.RoleAdmin),
-		reflect.TypeFor[core.ApprovalKind](): uint64(core.ApproveTick),
+		reflect.TypeFor[core.Role]():         uint64(core.RoleService),
+		reflect.TypeFor[core.ApprovalKind](): uint64(core.ApproveFees),
+
+		reflect.TypeFor[core.WithdrawalState](): uint64(core.WithdrawalFailed),
 	}
 )
 
@@ -219,8 +221,9 @@ func TestEncodeRefuses(t *testing.T) {
 		&core.SetMandate{Mandate: core.Mandate{Set: 1 << len(core.MandateRules())}},
 		&core.CreateAgent{Mandate: core.Mandate{Set: 1 << 15}},
 		&core.CreateKey{Sealed: make([]byte, CommandMax)},
-		&core.AddOperator{Role: core.RoleAdmin + 1},
-		&core.RequestApproval{Action: core.ApprovalAction{Kind: core.ApproveTick + 1}},
+		&core.AddOperator{Role: core.RoleService + 1},
+		&core.RequestApproval{Action: core.ApprovalAction{Kind: core.ApproveFees + 1}},
+		&core.DecideWithdrawal{To: core.WithdrawalFailed + 1},
 		&core.DecideApproval{Action: core.ApprovalAction{Feed: core.Feeds}},
 	} {
 		body, err := AppendCommand([]byte("as it was"), cmd)

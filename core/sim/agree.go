@@ -135,12 +135,35 @@ func sameOperators(v *venue.Venue, m *model.Venue) error {
 	if want := m.Approvals(); !maps.Equal(approvals, want) {
 		return fmt.Errorf("approvals %v, the model has %v", approvals, want)
 	}
-	pending := map[uint64]bool{}
-	for w := range v.PendingWithdrawals(0) {
-		pending[w.ID] = true
+	all, open := map[uint64]core.Withdrawal{}, map[uint64]bool{}
+	for w := range v.Withdrawals(0) {
+		w.Seq, w.Ts = 0, 0
+		all[w.ID] = w
 	}
-	if want := m.PendingWithdrawals(); !maps.Equal(pending, want) {
-		return fmt.Errorf("pending withdrawals %v, the model has %v", pending, want)
+	for w := range v.OpenWithdrawals(0) {
+		open[w.ID] = true
+	}
+	if want := m.AllWithdrawals(); !maps.Equal(all, want) {
+		return fmt.Errorf("withdrawals %v, the model has %v", all, want)
+	}
+	if want := m.OpenWithdrawals(); !maps.Equal(open, want) {
+		return fmt.Errorf("open withdrawals %v, the model has %v", open, want)
+	}
+	alone := map[core.AloneSum]core.Pips{}
+	for _, s := range v.AloneSums() {
+		sum := s.Sum
+		s.Sum = 0
+		alone[s] = sum
+	}
+	if want := m.DoneAlone(); !maps.Equal(alone, want) {
+		return fmt.Errorf("done alone today %v, the model has %v", alone, want)
+	}
+	settings := map[string]string{}
+	for _, s := range v.Settings() {
+		settings[s.Name] = s.Value
+	}
+	if want := m.Settings(); !maps.Equal(settings, want) {
+		return fmt.Errorf("settings %v, the model has %v", settings, want)
 	}
 	if e := v.Rules().Environment; e != m.Environment() {
 		return fmt.Errorf("environment %q, the model has %q", e, m.Environment())

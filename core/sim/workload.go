@@ -50,7 +50,11 @@ func (w *workload) setup() (cmds []core.Command) {
 	}
 	cmds = append(cmds, &core.SetRules{Rules: rules})
 	if !w.late {
-		cmds = append(cmds, &core.ActivateRules{Revision: w.rules, Environment: w.environment(rules.OpenOrders)})
+		activate := &core.ActivateRules{Revision: w.rules, Environment: w.environment(rules.OpenOrders)}
+		if w.rules >= core.RevisionSteps && rules.OpenOrders%2 == 0 {
+			activate.Settings = []core.Setting{{Name: "setting1", Value: "1"}, {Name: "setting0", Value: "0"}, {Name: "setting1", Value: "0"}}
+		}
+		cmds = append(cmds, activate)
 	}
 	for u := range users {
 		cmds = append(cmds, &core.CreateUser{Name: fmt.Sprint("user", u+1), Referrer: core.UserID(u), TokenHash: [32]byte{byte(u + 1)}})
@@ -382,11 +386,18 @@ func (w *workload) operate() (cmd core.Command) {
 		if n := len(w.withdrawals); n > 0 {
 			id = w.withdrawals[w.r.IntN(n)]
 		}
-		cmd = &core.DecideWithdrawal{Withdrawal: id, Complete: w.r.IntN(2) == 0}
+		d := &core.DecideWithdrawal{Withdrawal: id, Complete: w.r.IntN(2) == 0}
+		if w.rules >= core.RevisionSteps {
+			w.drawStep(d)
+		}
+		cmd = d
 	case 10:
 		d := &core.Deposit{User: w.user(), DepositID: fmt.Sprint("more ", w.r.IntN(20)), Amount: core.Pips(w.r.IntN(50_000))}
 		if w.rules >= core.RevisionDeposits && w.r.IntN(4) == 0 {
 			*d = w.largeDeposit()
+		}
+		if w.rules >= core.RevisionSteps {
+			d.Alone, d.Audit = w.alone()
 		}
 		cmd = d
 	default:

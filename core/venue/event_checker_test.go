@@ -246,7 +246,14 @@ func (w *eventChecker) other(st core.Stamp, cmd core.Command, e core.Event) {
 			w.keys[i] = e.Key
 		}
 	case *core.FeesChanged:
-		w.require(e.Fees == cmd.(*core.SetFees).Fees, e, "fees")
+		want := core.Fees{}
+		switch c := cmd.(type) {
+		case *core.SetFees:
+			want = c.Fees
+		case *core.DecideApproval:
+			want = c.Action.Fees
+		}
+		w.require(e.Fees == want, e, "fees")
 	case *core.ScheduleChanged:
 		w.require(slices.Equal(e.Windows, cmd.(*core.SetSchedule).Windows), e, "schedule")
 	}
@@ -270,9 +277,9 @@ func (w *eventChecker) withdrawal(st core.Stamp, cmd core.Command, x *core.Withd
 	switch c := cmd.(type) {
 	case *core.RequestWithdrawal:
 		w.require(x.User == c.User && x.ClientID == c.ClientID && x.Amount == c.Amount && x.Destination == c.Destination, x, "another withdrawal")
-		w.require(x.ID == st.Seq && x.Seq == st.Seq && x.Ts == st.Ts && x.Status == core.WithdrawalPending || x.ID < st.Seq && x.Ts < st.Ts, x, "wrong time of request")
+		w.require(x.ID == st.Seq && x.Seq == st.Seq && x.Ts == st.Ts && x.State == core.WithdrawalPending || x.ID < st.Seq && x.Ts < st.Ts, x, "wrong time of request")
 	case *core.DecideWithdrawal:
-		w.require(x.ID == c.Withdrawal && x.Seq == st.Seq && x.Ts == st.Ts && (x.Status == core.WithdrawalCompleted) == c.Complete && x.Status != core.WithdrawalPending, x, "not decided")
+		w.require(x.ID == c.Withdrawal && x.State == c.Step() && (x.Seq == st.Seq && x.Ts == st.Ts || x.Seq < st.Seq && x.Ts < st.Ts), x, "not decided")
 	}
 }
 

@@ -28,6 +28,7 @@ type Image struct {
 	withdrawals tree[uint64, *core.Withdrawal]
 	transfers   tree[uint64, *core.Transferred]
 	approvals   tree[uint64, *core.Approval]
+	alone       tree[string, core.AloneSum]
 	marks       [][]markRecord
 }
 
@@ -37,6 +38,7 @@ func (v *Venue) Image() (*Image, error) {
 	s := state{
 		Now: v.now, Rules: v.rules, Fees: v.fees, Windows: v.windows, Ledger: v.ledger.State(), Free: slices.Clone(v.free),
 		Feeds: v.feeds, Trading: v.trading, Last: v.last, Rounds: v.rounds, Operators: slices.Clone(v.operators),
+		AloneDay: v.alone.day, Settings: v.settings,
 	}
 	for i := range s.Feeds {
 		s.Feeds[i].Ring.Ticks = slices.Clone(s.Feeds[i].Ring.Ticks)
@@ -45,6 +47,7 @@ func (v *Venue) Image() (*Image, error) {
 	m := &Image{
 		ids: make([]idSet, n), keys: copyTree(v.keys.all), orders: v.pool.Image(), deposits: copyTree(v.deposits), withdrawals: copyTree(v.withdrawals),
 		transfers: copyTree(v.transfers), marks: slices.Clone(v.marks.chunks), approvals: copyTree(v.approvals),
+		alone: copyTree(v.alone.sums),
 	}
 	s.LastKey, s.Performance = v.keys.last, v.ledger.PerformanceState()
 	s.Accounts = make([]accountState, n)
@@ -71,6 +74,9 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		x.enc = encoding.NewEncoder(&x.buf)
 		s := &m.state
 		fields := stateFields
+		if s.Rules.Revision < core.RevisionSteps {
+			fields = stateFieldsBeforeSteps
+		}
 		if s.Rules.Revision == core.RevisionNone && len(s.Accounts) == 0 { // journals of dx 0.1.0 have the hash of such a state
 			fields = stateFieldsBefore
 		}
@@ -105,6 +111,14 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		if x.begin(m.approvals.Len()) {
 			m.approvals.Scan(func(_ uint64, a *core.Approval) bool { return x.values(a) })
 		}
+		if fields == stateFieldsBeforeSteps {
+			return
+		}
+		x.values(s.AloneDay)
+		if x.begin(m.alone.Len()) {
+			m.alone.Scan(func(_ string, s core.AloneSum) bool { return x.values(&s) })
+		}
+		list(&x, s.Settings)
 	}
 }
 

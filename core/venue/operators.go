@@ -26,7 +26,8 @@ func (v *Venue) addOperator(c *core.AddOperator) core.Reject {
 	return core.OK
 }
 
-// revokeOperator removes a named operator. A name that no operator has is a no-op.
+// revokeOperator removes a named operator, and with them what they requested and nobody has decided. A name
+// that no operator has is a no-op.
 func (v *Venue) revokeOperator(c *core.RevokeOperator) core.Reject {
 	i, found := v.findOperator(c.Name)
 	if !found {
@@ -35,7 +36,42 @@ func (v *Venue) revokeOperator(c *core.RevokeOperator) core.Reject {
 	o := v.operators[i]
 	v.operators = slices.Delete(slices.Clone(v.operators), i, i+1)
 	v.ev.Add(&core.OperatorChanged{Operator: o, Revoked: true})
+	if v.rules.Revision >= core.RevisionSteps {
+		v.dropRequests(c.Name)
+	}
 	return core.OK
+}
+
+// dropRequests removes the pending approvals that an operator requested.
+func (v *Venue) dropRequests(name string) {
+	var dropped []*core.Approval
+	v.approvals.Scan(func(_ uint64, a *core.Approval) bool {
+		if a.By == name && a.Status == core.ApprovalPending && v.now.Ts < a.Expires() {
+			dropped = append(dropped, a)
+		}
+		return true
+	})
+	for _, a := range dropped {
+		v.drop(a)
+	}
+}
+
+// dropApproval removes a pending approval.
+func (v *Venue) dropApproval(c *core.DropApproval) core.Reject {
+	a, _ := v.approvals.Get(c.Approval)
+	switch {
+	case a == nil || v.now.Ts >= a.Expires():
+		return core.UnknownApproval
+	case a.Status != core.ApprovalPending, v.rules.Revision < core.RevisionSteps:
+		return core.InvalidTransition
+	}
+	v.drop(a)
+	return core.OK
+}
+
+func (v *Venue) drop(a *core.Approval) {
+	v.approvals.Delete(a.ID)
+	v.ev.Add(&core.ApprovalChanged{Approval: *a, Dropped: true})
 }
 
 // Operators returns the named operators by name. The slice is shared and read-only.
@@ -90,7 +126,7 @@ func (v *Venue) requestApproval(c *core.RequestApproval) core.Reject {
 		return r
 	}
 	if again == nil {
-		v.dropApprovals()
+		v.forgetApprovals()
 		again = &core.Approval{ID: v.now.Seq, Action: c.Action, Round: round, By: c.Audit.Who, Why: c.Audit.Why, Created: v.now.Ts}
 		v.approvals.Set(again.ID, again)
 	}
@@ -104,9 +140,10 @@ func (v *Venue) checkAction(x *core.ApprovalAction) (round uint64, done bool, r 
 	switch x.Kind {
 	case core.ApproveDeposit:
 		done, r = v.checkDeposit(core.Deposited{User: x.User, DepositID: x.DepositID, Amount: x.Amount})
-	case core.ApproveWithdrawal:
+	case core.ApproveWithdrawal, core.ApprovePayment, core.ApproveFailure, core.ApproveReturn:
 		w, _ := v.withdrawals.Get(x.Withdrawal)
-		done, r = checkDecision(w, core.WithdrawalCompleted)
+		to, _ := x.WithdrawalStep()
+		done, r = v.checkStep(w, to, "")
 	case core.ApproveVoid, core.ApprovePrice:
 		m := v.market(x.Market)
 		if r = checkVoid(m); x.Kind == core.ApprovePrice {
@@ -115,6 +152,11 @@ func (v *Venue) checkAction(x *core.ApprovalAction) (round uint64, done bool, r 
 		if r == core.OK {
 			round = m.Number
 		}
+	case core.ApproveFees:
+		if !x.Fees.Valid() {
+			r = core.BadFees
+		}
+		done = x.Fees == v.fees
 	}
 	return round, done, r
 }
@@ -159,19 +201,27 @@ func (v *Venue) execute(a *core.Approval) core.Reject {
 	switch x.Kind {
 	case core.ApproveDeposit:
 		return v.deposit(&core.Deposit{User: x.User, DepositID: x.DepositID, Amount: x.Amount})
-	case core.ApproveWithdrawal:
-		return v.decideWithdrawal(&core.DecideWithdrawal{Withdrawal: x.Withdrawal, Complete: true})
+	case core.ApproveWithdrawal, core.ApprovePayment, core.ApproveFailure, core.ApproveReturn:
+		w, _ := v.withdrawals.Get(x.Withdrawal)
+		to, _ := x.WithdrawalStep()
+		done, r := v.checkStep(w, to, "")
+		if r == core.OK && !done {
+			v.step(w, to, "")
+		}
+		return r
 	case core.ApproveVoid:
 		return v.voidMarket(&core.VoidMarket{Market: x.Market})
 	case core.ApprovePrice:
 		return v.proposePrice(&core.ProposePrice{Market: x.Market, Price: x.Price})
+	case core.ApproveFees:
+		return v.setFees(&core.SetFees{Fees: x.Fees})
 	default: // a tick, which the operator's listener posts by a command of its own
 		return core.OK
 	}
 }
 
-// dropApprovals removes the approvals that have expired.
-func (v *Venue) dropApprovals() {
+// forgetApprovals removes the approvals that have expired.
+func (v *Venue) forgetApprovals() {
 	for {
 		id, a, ok := v.approvals.Min()
 		if !ok || v.now.Ts < a.Expires() {
@@ -197,10 +247,10 @@ func (v *Venue) Approval(id uint64, ts int64) (core.Approval, bool) {
 	return core.Approval{}, false
 }
 
-// PendingWithdrawals returns the pending withdrawals with an id above from, oldest first.
-func (v *Venue) PendingWithdrawals(from uint64) iter.Seq[core.Withdrawal] {
+// OpenWithdrawals returns the withdrawals that are not over, with an id above from, oldest first.
+func (v *Venue) OpenWithdrawals(from uint64) iter.Seq[core.Withdrawal] {
 	return func(yield func(core.Withdrawal) bool) {
-		v.pending.Ascend(from+1, func(id uint64, _ struct{}) bool {
+		v.open.Ascend(from+1, func(id uint64, _ struct{}) bool {
 			w, _ := v.withdrawals.Get(id)
 			return yield(*w)
 		})

@@ -119,7 +119,7 @@ func TestReads(t *testing.T) {
 		var pending [][]uint64
 		for _, from := range []uint64{0, now.Seq - 1, now.Seq} {
 			var ids []uint64
-			for w := range v.PendingWithdrawals(from) {
+			for w := range v.OpenWithdrawals(from) {
 				ids = append(ids, w.ID)
 			}
 			pending = append(pending, ids)

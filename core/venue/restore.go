@@ -103,7 +103,7 @@ func restore(s *state) (v *Venue, err error) {
 		w := &s.Withdrawals[i]
 		v.withdrawals.Set(w.ID, w)
 		v.clientWds[clientWithdrawal{w.User, w.ClientID}] = w.ID
-		v.notePending(w)
+		v.noteOpen(w)
 	}
 	v.keys.last = s.LastKey
 	if err := v.ledger.RestorePerformance(s.Performance); err != nil {
@@ -116,6 +116,10 @@ func restore(s *state) (v *Venue, err error) {
 	v.operators = s.Operators
 	for i := range s.Approvals {
 		v.approvals.Set(s.Approvals[i].ID, &s.Approvals[i])
+	}
+	v.alone.day, v.settings = s.AloneDay, s.Settings
+	for i := range s.Alone {
+		v.alone.sums.Set(aloneKey(&s.Alone[i]), s.Alone[i])
 	}
 	if err := v.restoreMarks(s.Marks); err != nil {
 		return nil, err

@@ -21,12 +21,17 @@ func (v *Venue) putRules(r core.Rules) {
 	}
 }
 
-// activateRules raises the revision of the rules, and sets the environment of a venue that has none. A
-// revision that is not above the one in force, and any later environment, is a no-op.
+// activateRules raises the revision of the rules, and sets environment and settings of a venue that has
+// none. A revision that is not above the one in force, and any later environment, is a no-op.
 func (v *Venue) activateRules(c *core.ActivateRules) core.Reject {
 	if v.rules.Environment == core.EnvironmentNone {
 		v.rules.Environment = c.Environment
 	}
 	v.rules.Revision = max(v.rules.Revision, c.Revision)
+	if len(v.settings) == 0 && v.rules.Revision >= core.RevisionSteps {
+		for _, s := range c.Settings {
+			v.setSetting(s)
+		}
+	}
 	return core.OK
 }

@@ -36,10 +36,16 @@ type state struct {
 	Marks       [][]byte        // the marks that are kept, see encodeMarks
 	Operators   []core.Operator // by name
 	Approvals   []core.Approval // by id
+
+	// From core.RevisionSteps on.
+	AloneDay int32 // UTC day of Alone
+	Alone    []core.AloneSum
+	Settings []core.Setting // by name
 }
 
-// Numbers of encoded fields of a state, after and before the first ActivateRules.
-const stateFields, stateFieldsBefore = 22, 16
+// Numbers of encoded fields of a state: of the newest revision, before core.RevisionSteps, and before the
+// first ActivateRules.
+const stateFields, stateFieldsBeforeSteps, stateFieldsBefore = 25, 22, 16
 
 type accountState struct {
 	_        struct{} `cbor:",toarray"`

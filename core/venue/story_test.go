@@ -243,7 +243,7 @@ func (x *storyRunner) operator(w []string) core.Command {
 	market := func() core.MarketID { return core.MarketID(x.num(w[1])) }
 	switch w[0] {
 	case "fees":
-		return &core.SetFees{Fees: core.Fees{Maker: core.Rate(x.num(w[1])), Taker: core.Rate(x.num(w[2])), RebatePct: uint8(x.num(w[3])), ReferPct: uint8(x.num(w[4]))}}
+		return &core.SetFees{Fees: x.fees(w[1:])}
 	case "pause", "resume":
 		return &core.PauseMarket{Market: market(), Lift: w[0] == "resume"}
 	case "void":
@@ -252,8 +252,25 @@ func (x *storyRunner) operator(w []string) core.Command {
 		return &core.ProposePrice{Market: market(), Price: core.Price(x.num(w[2]))}
 	case "suspend", "lift":
 		return &core.SuspendUser{User: x.user(w[1]), Lift: w[0] == "lift"}
-	case "deposit":
-		return &core.Deposit{User: x.user(w[1]), DepositID: w[2], Amount: core.Pips(x.num(w[3]))}
+	case "deposit": // `op deposit alice d-1 500`, or with `by zoe alone 1000`
+		c := &core.Deposit{User: x.user(w[1]), DepositID: w[2], Amount: core.Pips(x.num(w[3]))}
+		c.Audit.Who, c.Alone = x.alone(w[4:])
+		return c
+	case "step": // `op step W sent payment-1`, `op step W approved by zoe alone 1000`
+		c := &core.DecideWithdrawal{Withdrawal: x.named[w[1]], To: core.WithdrawalState(slices.Index(core.WithdrawalStates(), w[2]))}
+		if w = w[3:]; c.To == core.WithdrawalSent {
+			c.Reference, w = w[0], w[1:]
+		}
+		c.Audit.Who, c.Alone = x.alone(w)
+		return c
+	case "operator":
+		return &core.AddOperator{Name: w[1]}
+	case "dismiss":
+		return &core.RevokeOperator{Name: w[1]}
+	case "drop":
+		return &core.DropApproval{Approval: x.named[w[1]]}
+	case "setting": // `op setting signup closed open`
+		return &core.ChangeSetting{Name: w[1], Before: strings.Trim(w[2], "-"), Value: w[3]}
 	case "complete", "reject":
 		return &core.DecideWithdrawal{Withdrawal: x.named[w[1]], Complete: w[0] == "complete"}
 	case "user":
@@ -307,8 +324,11 @@ func (x *storyRunner) action(w []string) core.ApprovalAction {
 	switch w[0] {
 	case "deposit":
 		return core.ApprovalAction{Kind: core.ApproveDeposit, User: x.user(w[1]), DepositID: w[2], Amount: core.Pips(x.num(w[3]))}
-	case "withdrawal":
-		return core.ApprovalAction{Kind: core.ApproveWithdrawal, Withdrawal: x.named[w[1]]}
+	case "withdrawal", "pay", "fail", "return":
+		kinds := map[string]core.ApprovalKind{"withdrawal": core.ApproveWithdrawal, "pay": core.ApprovePayment, "fail": core.ApproveFailure, "return": core.ApproveReturn}
+		return core.ApprovalAction{Kind: kinds[w[0]], Withdrawal: x.named[w[1]]}
+	case "fees":
+		return core.ApprovalAction{Kind: core.ApproveFees, Fees: x.fees(w[1:])}
 	case "void":
 		return core.ApprovalAction{Kind: core.ApproveVoid, Market: core.MarketID(x.num(w[1]))}
 	case "price":
@@ -318,6 +338,18 @@ func (x *storyRunner) action(w []string) core.ApprovalAction {
 	}
 	x.must(false, strings.Join(w, " "))
 	return core.ApprovalAction{}
+}
+
+func (x *storyRunner) fees(w []string) core.Fees {
+	return core.Fees{Maker: core.Rate(x.num(w[0])), Taker: core.Rate(x.num(w[1])), RebatePct: uint8(x.num(w[2])), ReferPct: uint8(x.num(w[3]))}
+}
+
+// alone parses `by zoe alone 1000`, or nothing.
+func (x *storyRunner) alone(w []string) (who string, bound core.AloneBound) {
+	if len(w) == 0 {
+		return "", bound
+	}
+	return w[1], core.AloneBound{Set: true, Most: core.Pips(x.num(w[3]))}
 }
 
 // place parses `buy yes 10 @5300 …`. Without a price it is a market order.
@@ -413,9 +445,15 @@ func (x *storyRunner) event(e core.Event) {
 	case *core.DeadmanChanged:
 		x.say("%s: dead-man armed %v, fired %v", people[e.User], e.Armed, e.Fired)
 	case *core.WithdrawalChanged:
-		x.say("withdrawal %s of %d: %v", e.Withdrawal.ClientID, e.Withdrawal.Amount, e.Withdrawal.Status)
+		x.say("withdrawal %s of %d: %v", e.Withdrawal.ClientID, e.Withdrawal.Amount, strings.TrimSpace(e.Withdrawal.State.String()+" "+e.Withdrawal.Reference))
+	case *core.SettingChanged:
+		x.say("setting %s: %s", e.Setting.Name, e.Setting.Value)
 	case *core.ApprovalChanged:
 		a := e.Approval
+		if e.Dropped {
+			x.say("approval %s, asked by %s, is dropped", x.label[a.ID], a.By)
+			return
+		}
 		x.say("approval %s, asked by %s: %v, decided by %q", x.label[a.ID], a.By, a.Status, a.DecidedBy)
 	case *core.UserChanged:
 		if e.User.Created == x.at.Ts {

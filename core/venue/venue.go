@@ -51,7 +51,9 @@ type Venue struct {
 
 	operators []core.Operator              // sorted by name
 	approvals tree[uint64, *core.Approval] // by id; like withdrawals they are never modified
-	pending   tree[uint64, struct{}]       // ids of the pending withdrawals; not part of the state
+	open      tree[uint64, struct{}]       // ids of the withdrawals that are not over; not part of the state
+	alone     aloneSums
+	settings  []core.Setting // by name; replaced, never modified
 	marks     marks
 
 	ev    *core.Events
@@ -68,7 +70,7 @@ func New() *Venue {
 		keys:     keys{numbers: map[string]uint64{}, all: newTree[uint64, *core.Key]()},
 		deposits: newTree[string, core.Deposited](), withdrawals: newTree[uint64, *core.Withdrawal](),
 		transfers: newTree[uint64, *core.Transferred](), approvals: newTree[uint64, *core.Approval](),
-		pending:   newTree[uint64, struct{}](),
+		open: newTree[uint64, struct{}](), alone: aloneSums{sums: newTree[string, core.AloneSum]()},
 		clientWds: map[clientWithdrawal]uint64{}, clientTransfers: map[clientTransfer]uint64{},
 	}
 	for m := core.MarketID(1); m <= Slots; m++ {
@@ -187,6 +189,10 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.requestApproval(c)
 	case *core.DecideApproval:
 		return v.decideApproval(c)
+	case *core.DropApproval:
+		return v.dropApproval(c)
+	case *core.ChangeSetting:
+		return v.changeSetting(c)
 	case *core.ResetToken:
 		return v.resetToken(c)
 	case *core.CancelUserOrders:

@@ -15,6 +15,9 @@ func (v *Venue) deposit(c *core.Deposit) core.Reject {
 	if done, r := v.checkDeposit(d); done || r != core.OK {
 		return r
 	}
+	if r := v.doAlone(c.Alone, c.Audit.Who, core.AloneSum{User: c.User, Sum: c.Amount}); r != core.OK {
+		return r
+	}
 	v.deposits.Set(c.DepositID, d)
 	v.ledger.Deposit(c.User, c.Amount)
 	v.ev.Add(&d)
@@ -74,53 +77,85 @@ func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
 	w := &core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination, Seq: v.now.Seq, Ts: v.now.Ts}
 	v.withdrawals.Set(w.ID, w)
 	v.clientWds[key] = w.ID
-	v.notePending(w)
+	v.noteOpen(w)
 	v.ledger.Withdraw(c.User, c.Amount)
 	v.ev.Add(&core.WithdrawalChanged{Withdrawal: *w})
 	return core.OK
 }
 
-// decideWithdrawal completes a pending withdrawal, or rejects it and returns the amount. Repeating
-// the same decision is a no-op.
+// decideWithdrawal takes a withdrawal one step on by one operator. A repeat of the step emits the withdrawal
+// again. It is not rejected while a second operator may still approve another step.
 func (v *Venue) decideWithdrawal(c *core.DecideWithdrawal) core.Reject {
 	was, _ := v.withdrawals.Get(c.Withdrawal)
-	to := core.WithdrawalRejected
-	if c.Complete {
-		to = core.WithdrawalCompleted
+	to := c.Step()
+	done, r := v.checkStep(was, to, c.Reference)
+	if done {
+		v.ev.Add(&core.WithdrawalChanged{Withdrawal: *was})
 	}
-	if done, r := checkDecision(was, to); done || r != core.OK {
+	if done || r != core.OK {
 		return r
 	}
-	w := *was
-	if to == core.WithdrawalRejected {
-		v.ledger.ReturnWithdrawal(w.User, w.Amount)
+	if to == core.WithdrawalRejected && v.rules.Revision >= core.RevisionSteps && v.awaitsStep(was.ID) {
+		return core.InvalidTransition
 	}
-	w.Status, w.Seq, w.Ts = to, v.now.Seq, v.now.Ts
-	v.withdrawals.Set(w.ID, &w)
-	v.notePending(&w)
-	v.ev.Add(&core.WithdrawalChanged{Withdrawal: w})
+	pays := was.State == core.WithdrawalPending && to != core.WithdrawalRejected
+	returns := was.State != core.WithdrawalPending && to != core.WithdrawalSent && to != core.WithdrawalCompleted
+	if pays || returns {
+		r := v.doAlone(c.Alone, c.Audit.Who, core.AloneSum{User: was.User, Returned: returns, Sum: was.Amount})
+		if r != core.OK && to == core.WithdrawalCompleted {
+			return core.InvalidTransition // it is approved first, by two
+		}
+		if r != core.OK {
+			return r
+		}
+	}
+	v.step(was, to, c.Reference)
 	return core.OK
 }
 
-// checkDecision returns whether a withdrawal, nil if there is none, already has the status, or why
-// it cannot get it.
-func checkDecision(w *core.Withdrawal, to core.WithdrawalStatus) (done bool, r core.Reject) {
+// step takes a withdrawal to another state.
+func (v *Venue) step(was *core.Withdrawal, to core.WithdrawalState, reference string) {
+	w := *was
+	w.State, w.Seq, w.Ts = to, v.now.Seq, v.now.Ts
+	if to == core.WithdrawalSent {
+		w.Reference = reference
+	}
+	if !to.Open() && to != core.WithdrawalCompleted {
+		v.ledger.ReturnWithdrawal(w.User, w.Amount)
+	}
+	v.withdrawals.Set(w.ID, &w)
+	v.noteOpen(&w)
+	v.ev.Add(&core.WithdrawalChanged{Withdrawal: w})
+}
+
+// checkStep returns whether a withdrawal, nil if there is none, has made a step already, or why it cannot
+// make it.
+func (v *Venue) checkStep(w *core.Withdrawal, to core.WithdrawalState, reference string) (done bool, r core.Reject) {
 	switch {
 	case w == nil:
 		return false, core.UnknownWithdrawal
-	case w.Status == to:
+	case w.State == to && (to != core.WithdrawalSent || w.Reference == reference):
 		return true, core.OK
-	case w.Status != core.WithdrawalPending:
+	case !w.State.Precedes(to), to > core.WithdrawalRejected && v.rules.Revision < core.RevisionSteps:
 		return false, core.InvalidTransition
 	}
 	return false, core.OK
 }
 
-// notePending keeps the index of pending withdrawals.
-func (v *Venue) notePending(w *core.Withdrawal) {
-	if w.Status == core.WithdrawalPending {
-		v.pending.Set(w.ID, struct{}{})
+// awaitsStep reports whether a second operator may still approve a step of a withdrawal.
+func (v *Venue) awaitsStep(id uint64) (found bool) {
+	v.approvals.Scan(func(_ uint64, a *core.Approval) bool {
+		found = a.Action.Withdrawal == id && a.Status == core.ApprovalPending && v.now.Ts < a.Expires()
+		return !found
+	})
+	return found
+}
+
+// noteOpen keeps the index of the withdrawals that are not over.
+func (v *Venue) noteOpen(w *core.Withdrawal) {
+	if w.State.Open() {
+		v.open.Set(w.ID, struct{}{})
 	} else {
-		v.pending.Delete(w.ID)
+		v.open.Delete(w.ID)
 	}
 }

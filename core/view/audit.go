@@ -3,7 +3,9 @@ package view
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"strconv"
+	"strings"
 
 	"duplex/core"
 )
@@ -48,11 +50,16 @@ func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events [
 	case *core.CreateUser, *core.CreateAgent:
 		a.User = createdUser(events)
 	case *core.DecideWithdrawal:
-		a.User = withdrawer(v, c.Withdrawal)
+		if a.User = withdrawer(v, c.Withdrawal); a.User != 0 {
+			x, _ := v.Withdrawal(c.Withdrawal)
+			a.Detail["amount"] = decimal(x.Amount)
+		}
 	case *core.RequestApproval:
 		a.User = cmp.Or(a.User, withdrawer(v, c.Action.Withdrawal))
 	case *core.DecideApproval:
 		a.User = cmp.Or(a.User, withdrawer(v, c.Action.Withdrawal))
+	case *core.DropApproval, *core.RevokeOperator:
+		dropped(&a, events, v)
 	}
 	if w.sink != nil {
 		row := a // a itself would escape, and every command would allocate without a sink too
@@ -89,10 +96,7 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	case *core.CloseAgent:
 		return Action{Name: "close_agent", User: c.Agent}, c.Audit, true
 	case *core.SetFees:
-		return Action{Name: "set_fees", Detail: map[string]string{
-			"maker_rate": decimal(c.Fees.Maker), "taker_rate": decimal(c.Fees.Taker),
-			"maker_rebate_pct": decimal(c.Fees.RebatePct), "referral_pct": decimal(c.Fees.ReferPct),
-		}}, c.Audit, true
+		return Action{Name: "set_fees", Detail: feeDetail(c.Fees)}, c.Audit, true
 	case *core.SetSchedule:
 		return Action{Name: "set_schedule", Detail: map[string]string{"windows": strconv.Itoa(len(c.Windows))}}, c.Audit, true
 	case *core.CreateUser:
@@ -111,8 +115,11 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	case *core.Deposit:
 		return Action{Name: "deposit", User: c.User, Detail: map[string]string{"deposit_id": c.DepositID, "amount": decimal(c.Amount)}}, c.Audit, true
 	case *core.DecideWithdrawal:
-		name := pick(c.Complete, "complete_withdrawal", "reject_withdrawal")
-		return Action{Name: name, Detail: map[string]string{"withdrawal_id": decimal(c.Withdrawal)}}, c.Audit, true
+		a = Action{Name: withdrawalActions[c.Step()], Detail: map[string]string{"withdrawal_id": decimal(c.Withdrawal)}}
+		if c.Reference != "" {
+			a.Detail["reference"] = c.Reference
+		}
+		return a, c.Audit, true
 	case *core.AddOperator:
 		return Action{Name: "add_operator", Detail: map[string]string{"name": c.Name, "role": c.Role.String()}}, c.Audit, true
 	case *core.RevokeOperator:
@@ -123,6 +130,10 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 		a = approvalAction(pick(c.Approve, "approve", "reject"), &c.Action)
 		a.Detail["approval_id"] = decimal(c.Approval)
 		return a, c.Audit, true
+	case *core.DropApproval:
+		return Action{Name: "drop_approval", Detail: map[string]string{"approval_id": decimal(c.Approval)}}, c.Audit, true
+	case *core.ChangeSetting:
+		return Action{Name: "setting", Detail: map[string]string{"setting": c.Name, "before": c.Before, "after": c.Value}}, c.Audit, true
 	case *core.ResetToken:
 		return Action{Name: "reset_token", User: c.User}, c.Audit, true
 	case *core.CancelUserOrders:
@@ -148,14 +159,49 @@ func approvalAction(name string, x *core.ApprovalAction) Action {
 	switch x.Kind {
 	case core.ApproveDeposit:
 		a.Detail["deposit_id"], a.Detail["amount"] = x.DepositID, decimal(x.Amount)
-	case core.ApproveWithdrawal:
+	case core.ApproveWithdrawal, core.ApprovePayment, core.ApproveFailure, core.ApproveReturn:
 		a.Detail["withdrawal_id"] = decimal(x.Withdrawal)
+	case core.ApproveFees:
+		maps.Copy(a.Detail, feeDetail(x.Fees))
 	case core.ApprovePrice:
 		a.Detail["settle_price"] = decimal(x.Price)
 	case core.ApproveTick:
 		a.Detail["feed"], a.Detail["price"] = decimal(x.Feed), decimal(x.Price)
 	}
 	return a
+}
+
+// withdrawalActions are the actions that take a withdrawal to a state.
+var withdrawalActions = map[core.WithdrawalState]string{
+	core.WithdrawalApproved: "approve_withdrawal", core.WithdrawalSent: "send_withdrawal", core.WithdrawalCompleted: "complete_withdrawal",
+	core.WithdrawalFailed: "fail_withdrawal", core.WithdrawalRejected: "reject_withdrawal",
+}
+
+func feeDetail(f core.Fees) map[string]string {
+	return map[string]string{
+		"maker_rate": decimal(f.Maker), "taker_rate": decimal(f.Taker), "maker_rebate_pct": decimal(f.RebatePct), "referral_pct": decimal(f.ReferPct),
+	}
+}
+
+// dropped says in an action which approvals it dropped, and who had requested them.
+func dropped(a *Action, events []core.Event, v Withdrawals) {
+	var ids []string
+	for _, e := range events {
+		e, ok := e.(*core.ApprovalChanged)
+		if !ok {
+			continue
+		}
+		ids = append(ids, decimal(e.Approval.ID))
+		if a.Name == "drop_approval" {
+			x := approvalAction(a.Name, &e.Approval.Action)
+			a.User, a.Market = cmp.Or(x.User, withdrawer(v, e.Approval.Action.Withdrawal)), x.Market
+			maps.Copy(a.Detail, x.Detail)
+			a.Detail["requested_by"] = e.Approval.By
+		}
+	}
+	if a.Name != "drop_approval" && ids != nil {
+		a.Detail["dropped_approvals"] = strings.Join(ids, " ")
+	}
 }
 
 // createdUser returns the account that the events create, or 0.

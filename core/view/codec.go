@@ -486,13 +486,24 @@ func (c *coder) own(u *core.UserID) {
 	}
 }
 
+// withReference marks the state of a withdrawal that has a reference, which older encodings lack.
+const withReference = 1 << 7
+
 func codeWithdrawal(c *coder, w *core.Withdrawal) {
 	c.own(&w.User)
 	unsigned(c, &w.ID)
 	c.string(&w.ClientID)
 	signed(c, &w.Amount)
 	c.string(&w.Destination)
-	octet(c, &w.Status)
+	state := uint8(w.State)
+	if w.Reference != "" {
+		state |= withReference
+	}
+	octet(c, &state)
+	w.State = core.WithdrawalState(state &^ withReference)
 	unsigned(c, &w.Seq)
 	signed(c, &w.Ts)
+	if state&withReference != 0 {
+		c.string(&w.Reference)
+	}
 }

@@ -123,13 +123,13 @@ func (w *View) foldTransferred(e *core.Transferred) {
 	w.addLedger(e.To, LedgerRow{Kind: LedgerTransfer, Amount: e.Amount, Ref: e.ClientID})
 }
 
-// withdrawalRow returns the row of a withdrawal in its present status, if that moves money.
+// withdrawalRow returns the row of a withdrawal in its present state, if that moves money.
 func withdrawalRow(x *core.Withdrawal) (LedgerRow, bool) {
 	r := LedgerRow{Kind: LedgerWithdrawal, Amount: -x.Amount, Ref: strconv.FormatUint(x.ID, 10)}
-	switch x.Status {
+	switch x.State {
 	case core.WithdrawalPending:
 		return r, true
-	case core.WithdrawalRejected:
+	case core.WithdrawalRejected, core.WithdrawalFailed:
 		r.Kind, r.Amount = LedgerWithdrawalReturned, x.Amount
 		return r, true
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
 	"duplex/core"
 )
@@ -90,11 +91,15 @@ func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
 }
 
 func (v *Venue) setFees(f core.Fees) core.Reject {
-	if f.Maker > f.Taker || f.Taker > 10000 || int(f.RebatePct)+int(f.ReferPct) > 100 {
+	if !validFees(f) {
 		return core.BadFees
 	}
 	v.fees = f
 	return core.OK
+}
+
+func validFees(f core.Fees) bool {
+	return f.Maker <= f.Taker && f.Taker <= 10000 && int(f.RebatePct)+int(f.ReferPct) <= 100
 }
 
 // billion is the largest deposit from core.RevisionDeposits on, in pips.
@@ -119,6 +124,9 @@ func (v *Venue) deposit(c core.Deposit) core.Reject {
 		return core.DuplicateDepositID
 	case !v.canDeposit(c.Amount):
 		return core.BadAmount
+	}
+	if !v.alone(c.Alone, c.Audit.Who, c.User, c.Amount, false) {
+		return core.SelfApproval
 	}
 	v.depositsByID[c.DepositID] = c
 	v.deposits = plus(v.deposits, integer(int64(c.Amount)))
@@ -158,29 +166,133 @@ func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
 	return core.OK
 }
 
+// decide takes a withdrawal one step on for one operator.
 func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
-	w, ok := v.withdrawalsByID[c.Withdrawal]
-	to := core.WithdrawalRejected
-	if c.Complete {
-		to = core.WithdrawalCompleted
+	to := c.To
+	if to == core.WithdrawalPending {
+		to = map[bool]core.WithdrawalState{true: core.WithdrawalCompleted, false: core.WithdrawalRejected}[c.Complete]
+	}
+	w := v.withdrawalsByID[c.Withdrawal]
+	done, r := v.mayStep(c.Withdrawal, to, c.Reference)
+	if done || r != core.OK {
+		return r
+	}
+	if v.rules.Revision >= core.RevisionSteps && to == core.WithdrawalRejected {
+		for _, a := range v.approvals {
+			if a.open(v.now.Ts) && a.Action.Withdrawal == c.Withdrawal {
+				return core.InvalidTransition
+			}
+		}
+	}
+	alone := true
+	switch [2]core.WithdrawalState{w.State, to} {
+	case [2]core.WithdrawalState{core.WithdrawalPending, core.WithdrawalApproved}, [2]core.WithdrawalState{core.WithdrawalPending, core.WithdrawalCompleted}:
+		alone = v.alone(c.Alone, c.Audit.Who, w.User, w.Amount, false)
+	case [2]core.WithdrawalState{core.WithdrawalApproved, core.WithdrawalRejected}, [2]core.WithdrawalState{core.WithdrawalSent, core.WithdrawalFailed}:
+		alone = v.alone(c.Alone, c.Audit.Who, w.User, w.Amount, true)
+	}
+	switch {
+	case !alone && to == core.WithdrawalCompleted:
+		return core.InvalidTransition
+	case !alone:
+		return core.SelfApproval
+	}
+	v.stepTo(c.Withdrawal, to, c.Reference)
+	return core.OK
+}
+
+// mayStep reports whether a step has been made before, or why it cannot be made.
+func (v *Venue) mayStep(id uint64, to core.WithdrawalState, reference string) (done bool, r core.Reject) {
+	w, ok := v.withdrawalsByID[id]
+	steps := map[core.WithdrawalState][]core.WithdrawalState{
+		core.WithdrawalPending:  {core.WithdrawalApproved, core.WithdrawalCompleted, core.WithdrawalRejected},
+		core.WithdrawalApproved: {core.WithdrawalSent, core.WithdrawalRejected},
+		core.WithdrawalSent:     {core.WithdrawalCompleted, core.WithdrawalFailed},
+	}
+	if v.rules.Revision < core.RevisionSteps {
+		steps = map[core.WithdrawalState][]core.WithdrawalState{core.WithdrawalPending: {core.WithdrawalCompleted, core.WithdrawalRejected}}
 	}
 	switch {
 	case !ok:
-		return core.UnknownWithdrawal
-	case w.Status == to:
-		return core.OK
-	case w.Status != core.WithdrawalPending:
-		return core.InvalidTransition
+		return false, core.UnknownWithdrawal
+	case w.State == to && (to != core.WithdrawalSent || w.Reference == reference):
+		return true, core.OK
+	case !slices.Contains(steps[w.State], to):
+		return false, core.InvalidTransition
 	}
-	if to == core.WithdrawalRejected {
+	return false, core.OK
+}
+
+func (v *Venue) stepTo(id uint64, to core.WithdrawalState, reference string) {
+	w := v.withdrawalsByID[id]
+	if w.State = to; to == core.WithdrawalSent {
+		w.Reference = reference
+	}
+	v.withdrawalsByID[id] = w
+	if to == core.WithdrawalRejected || to == core.WithdrawalFailed {
 		v.pay(w.User, integer(int64(w.Amount)))
 		v.enter(w.User, "withdrawal_returned", integer(int64(w.Amount)), Row{Ref: fmt.Sprint(w.ID)})
 		v.withdrawals = minus(v.withdrawals, integer(int64(w.Amount)))
 	}
-	w.Status = to
-	v.withdrawalsByID[c.Withdrawal] = w
+}
+
+// done is something that an operator did alone.
+type done struct {
+	day      int64
+	who      string
+	user     core.UserID
+	amount   *big.Int
+	returned bool
+}
+
+// alone reports whether an operator may do something to an account alone, and notes it if so.
+func (v *Venue) alone(bound core.AloneBound, who string, u core.UserID, n core.Pips, returned bool) bool {
+	if !bound.Set || v.rules.Revision < core.RevisionSteps {
+		return true
+	}
+	x := done{v.now.Ts / (24 * 60 * minute), who, u, integer(int64(n)), returned}
+	ofOperator, ofUser := x.amount, x.amount
+	for _, was := range v.doneAlone {
+		if was.day != x.day || was.returned != returned {
+			continue
+		}
+		if was.who == who {
+			ofOperator = plus(ofOperator, was.amount)
+		}
+		if was.user == u {
+			ofUser = plus(ofUser, was.amount)
+		}
+	}
+	most := integer(int64(bound.Most))
+	if less(most, ofOperator) || less(most, ofUser) {
+		return false
+	}
+	v.doneAlone = append(v.doneAlone, x)
+	return true
+}
+
+// DoneAlone returns the sums of what operators did alone today.
+func (v *Venue) DoneAlone() map[core.AloneSum]core.Pips {
+	sums := map[core.AloneSum]core.Pips{}
+	for _, x := range v.doneAlone {
+		if x.day == v.now.Ts/(24*60*minute) {
+			sums[core.AloneSum{Operator: x.who, Returned: x.returned}] += core.Pips(x.amount.Int64())
+			sums[core.AloneSum{User: x.user, Returned: x.returned}] += core.Pips(x.amount.Int64())
+		}
+	}
+	return sums
+}
+
+func (v *Venue) changeSetting(c *core.ChangeSetting) core.Reject {
+	if v.rules.Revision < core.RevisionSteps || v.settings[c.Name] != c.Before {
+		return core.InvalidTransition
+	}
+	v.settings[c.Name] = c.Value
 	return core.OK
 }
+
+// Settings returns the recorded settings of the server by name.
+func (v *Venue) Settings() map[string]string { return v.settings }
 
 func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	m, opened := v.markets[c.Market]

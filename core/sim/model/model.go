@@ -31,7 +31,9 @@ type Venue struct {
 	lastKey         core.KeyNumber
 	operators       map[string]core.Operator // by name
 	approvals       map[uint64]Approval      // by id
-	marks           []mark                   // of every command that had one, the newest last
+	doneAlone       []done
+	settings        map[string]string
+	marks           []mark // of every command that had one, the newest last
 
 	feesCollected, deposits, withdrawals *big.Int
 
@@ -160,7 +162,7 @@ func New() *Venue {
 		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
 		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
 		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{}, transfers: map[transferID]transfer{},
-		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{},
+		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{}, settings: map[string]string{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
@@ -235,6 +237,11 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		v.setRules(c.Rules)
 	case *core.ActivateRules:
 		v.activate(c.Revision)
+		if len(v.settings) == 0 && v.rules.Revision >= core.RevisionSteps {
+			for _, s := range c.Settings {
+				v.settings[s.Name] = s.Value
+			}
+		}
 		if v.rules.Environment == 0 {
 			v.rules.Environment = c.Environment
 		}
@@ -275,7 +282,11 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.AddOperator:
 		return v.addOperator(c)
 	case *core.RevokeOperator:
-		delete(v.operators, c.Name)
+		v.revokeOperator(c.Name)
+	case *core.DropApproval:
+		return v.dropApproval(c.Approval)
+	case *core.ChangeSetting:
+		return v.changeSetting(c)
 	case *core.RequestApproval:
 		return v.requestApproval(c)
 	case *core.DecideApproval:

@@ -59,15 +59,16 @@ func (v *Venue) requestApproval(c *core.RequestApproval) core.Reject {
 		case !v.canDeposit(x.Amount):
 			return core.BadAmount
 		}
-	case core.ApproveWithdrawal:
-		w, ok := v.withdrawalsByID[x.Withdrawal]
+	case core.ApproveWithdrawal, core.ApprovePayment, core.ApproveFailure, core.ApproveReturn:
+		if done, r := v.mayStep(x.Withdrawal, stepOf[x.Kind], ""); done || r != core.OK {
+			return r
+		}
+	case core.ApproveFees:
 		switch {
-		case !ok:
-			return core.UnknownWithdrawal
-		case w.Status == core.WithdrawalCompleted:
+		case !validFees(x.Fees):
+			return core.BadFees
+		case x.Fees == v.fees:
 			return core.OK
-		case w.Status == core.WithdrawalRejected:
-			return core.InvalidTransition
 		}
 	case core.ApproveVoid, core.ApprovePrice:
 		m, opened := v.markets[x.Market]
@@ -81,7 +82,7 @@ func (v *Venue) requestApproval(c *core.RequestApproval) core.Reject {
 		round = m.Number
 	}
 	for _, a := range v.approvals {
-		open := a.Status == core.ApprovalPending && v.now.Ts-a.RequestedTs < approvalTime
+		open := a.open(v.now.Ts)
 		if open && a.Action == x && a.Round == round {
 			return core.OK
 		}
@@ -124,8 +125,14 @@ func (v *Venue) doApproved(a Approval) core.Reject {
 	switch x.Kind {
 	case core.ApproveDeposit:
 		return v.deposit(core.Deposit{User: x.User, DepositID: x.DepositID, Amount: x.Amount})
-	case core.ApproveWithdrawal:
-		return v.decide(&core.DecideWithdrawal{Withdrawal: x.Withdrawal, Complete: true})
+	case core.ApproveWithdrawal, core.ApprovePayment, core.ApproveFailure, core.ApproveReturn:
+		done, r := v.mayStep(x.Withdrawal, stepOf[x.Kind], "")
+		if r == core.OK && !done {
+			v.stepTo(x.Withdrawal, stepOf[x.Kind], "")
+		}
+		return r
+	case core.ApproveFees:
+		return v.setFees(x.Fees)
 	case core.ApproveVoid, core.ApprovePrice:
 		if v.markets[x.Market].Number != a.Round {
 			return core.InvalidTransition
@@ -135,6 +142,41 @@ func (v *Venue) doApproved(a Approval) core.Reject {
 		}
 		return v.proposePrice(&core.ProposePrice{Market: x.Market, Price: x.Price})
 	}
+	return core.OK
+}
+
+// stepOf has the states to which approvals take a withdrawal.
+var stepOf = map[core.ApprovalKind]core.WithdrawalState{
+	core.ApproveWithdrawal: core.WithdrawalCompleted, core.ApprovePayment: core.WithdrawalApproved,
+	core.ApproveFailure: core.WithdrawalFailed, core.ApproveReturn: core.WithdrawalRejected,
+}
+
+// open reports whether the approval may be decided at ts (ns).
+func (a Approval) open(ts int64) bool {
+	return a.Status == core.ApprovalPending && ts-a.RequestedTs < approvalTime
+}
+
+func (v *Venue) revokeOperator(name string) {
+	if _, ok := v.operators[name]; !ok {
+		return
+	}
+	delete(v.operators, name)
+	for id, a := range v.approvals {
+		if v.rules.Revision >= core.RevisionSteps && a.By == name && a.open(v.now.Ts) {
+			delete(v.approvals, id)
+		}
+	}
+}
+
+func (v *Venue) dropApproval(id uint64) core.Reject {
+	a, ok := v.approvals[id]
+	switch {
+	case !ok, v.now.Ts-a.RequestedTs >= approvalTime:
+		return core.UnknownApproval
+	case v.rules.Revision < core.RevisionSteps, a.Status != core.ApprovalPending:
+		return core.InvalidTransition
+	}
+	delete(v.approvals, id)
 	return core.OK
 }
 
@@ -164,11 +206,14 @@ func (v *Venue) Approvals() map[uint64]Approval {
 // Token returns the hash of an account's token.
 func (v *Venue) Token(u core.UserID) [32]byte { return v.users[u].token }
 
-// PendingWithdrawals returns the ids of the withdrawals that nobody has decided.
-func (v *Venue) PendingWithdrawals() map[uint64]bool {
+// AllWithdrawals returns the withdrawals by id, without seq and time of their last change.
+func (v *Venue) AllWithdrawals() map[uint64]core.Withdrawal { return v.withdrawalsByID }
+
+// OpenWithdrawals returns the ids of the withdrawals that are not over.
+func (v *Venue) OpenWithdrawals() map[uint64]bool {
 	all := map[uint64]bool{}
 	for id, w := range v.withdrawalsByID {
-		if w.Status == core.WithdrawalPending {
+		if w.State == core.WithdrawalPending || w.State == core.WithdrawalApproved || w.State == core.WithdrawalSent {
 			all[id] = true
 		}
 	}

@@ -62,7 +62,7 @@ func (v *Venue) depositsNet(u core.UserID) *big.Int {
 		}
 	}
 	for _, w := range v.withdrawalsByID {
-		if w.User == u && w.Status != core.WithdrawalRejected {
+		if w.User == u && w.State != core.WithdrawalRejected && w.State != core.WithdrawalFailed {
 			sum = minus(sum, integer(int64(w.Amount)))
 		}
 	}
