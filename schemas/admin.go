@@ -154,9 +154,16 @@ type SetSchedule struct {
 	AuditReason
 }
 
-// DecideWithdrawal is `POST /admin/withdrawals/{withdrawal_id}/complete|reject`.
+// DecideWithdrawal is `POST /admin/withdrawals/{withdrawal_id}/approve|complete|fail|reject`.
 type DecideWithdrawal struct {
 	WithdrawalID U64 `json:"withdrawal_id" in:"path" fault:"unknown_withdrawal" pattern:"^[0-9]+$"`
+	AuditReason
+}
+
+// SendWithdrawal is `POST /admin/withdrawals/{withdrawal_id}/send`.
+type SendWithdrawal struct {
+	WithdrawalID U64    `json:"withdrawal_id" in:"path" fault:"unknown_withdrawal" pattern:"^[0-9]+$"`
+	Reference    string `json:"reference" minLength:"1" maxLength:"128" doc:"Of the payment, such as its number at the bank"`
 	AuditReason
 }
 

@@ -85,13 +85,18 @@ type Schedule struct {
 	Schedule []Window `json:"schedule" nullable:"false"`
 }
 
-// Fees is the fee schedule in force: rates in 1/10000, shares in percent of the taker
-// fee (docs/rules/money.md#fee-schedule).
-type Fees struct {
+// FeeRates is a fee schedule: rates in 1/10000, shares in percent of the taker fee
+// (docs/rules/money.md#fee-schedule).
+type FeeRates struct {
 	MakerRate      int64 `json:"maker_rate"`
 	TakerRate      int64 `json:"taker_rate" example:"250"`
 	MakerRebatePct int64 `json:"maker_rebate_pct"`
 	ReferralPct    int64 `json:"referral_pct"`
+}
+
+// Fees is the fee schedule in force.
+type Fees struct {
+	FeeRates
 	AsOf
 }
 

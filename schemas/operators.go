@@ -9,7 +9,7 @@ var reservedOperators = []string{"operator", "account", "dx"}
 // AddOperator is the body of `POST /admin/operators` (docs/rules/operation.md#operators).
 type AddOperator struct {
 	Name string `json:"name" pattern:"^[A-Za-z][A-Za-z0-9._@-]{0,63}$" doc:"Shown by the audit; not operator, account or dx"`
-	Role string `json:"role" enum:"viewer,support,treasurer,admin"`
+	Role string `json:"role" enum:"viewer,support,treasurer,admin,service"`
 	AuditReason
 }
 
@@ -24,7 +24,7 @@ func (o *AddOperator) Check() *Fault {
 // NewOperator is the response of `POST /admin/operators`. It shows the token once.
 type NewOperator struct {
 	Name          string `json:"name"`
-	Role          string `json:"role" enum:"viewer,support,treasurer,admin"`
+	Role          string `json:"role" enum:"viewer,support,treasurer,admin,service"`
 	OperatorToken string `json:"operator_token" doc:"Shown once"`
 	CreatedTs     U64    `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
 }
@@ -32,16 +32,16 @@ type NewOperator struct {
 // Operator is a named operator.
 type Operator struct {
 	Name      string `json:"name"`
-	Role      string `json:"role" enum:"viewer,support,treasurer,admin"`
+	Role      string `json:"role" enum:"viewer,support,treasurer,admin,service"`
 	CreatedTs U64    `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
 // WhoAmI is the response of `GET /admin/whoami`.
 type WhoAmI struct {
 	Name     string   `json:"name"`
-	Role     string   `json:"role" enum:"viewer,support,treasurer,admin"`
+	Role     string   `json:"role" enum:"viewer,support,treasurer,admin,service"`
 	Actions  []string `json:"actions" nullable:"false" doc:"What the role allows besides reading"`
-	FourEyes *U64     `json:"four_eyes" pattern:"^[0-9]+$" doc:"Pips; a deposit or withdrawal above it needs a second operator. Null: nothing does"`
+	FourEyes *U64     `json:"four_eyes" pattern:"^[0-9]+$" doc:"Pips; a deposit or withdrawal above it needs a second operator, and so does what exceeds it with the others of a UTC day. Null: nothing does"`
 }
 
 // OperatorList is the response of `GET /admin/operators`, by name.
@@ -82,7 +82,7 @@ type ListApprovals struct {
 type Approval struct {
 	ApprovalID  U64    `json:"approval_id" pattern:"^[0-9]+$"`
 	Status      string `json:"status" enum:"pending,approved,rejected"`
-	Action      string `json:"action" enum:"deposit,complete_withdrawal,void_market,propose_price,post_tick"`
+	Action      string `json:"action" enum:"deposit,complete_withdrawal,void_market,propose_price,post_tick,approve_withdrawal,fail_withdrawal,reject_withdrawal,set_fees"`
 	RequestedBy string `json:"requested_by"`
 	Reason      string `json:"reason"`
 	RequestedTs U64    `json:"requested_ts" pattern:"^[0-9]+$" doc:"ns"`
@@ -90,17 +90,18 @@ type Approval struct {
 	DecidedBy   string `json:"decided_by,omitzero"`
 	DecidedTs   *U64   `json:"decided_ts,omitempty" pattern:"^[0-9]+$" doc:"ns"`
 
-	UserID       *uint32 `json:"user_id,omitempty"`
-	DepositID    string  `json:"deposit_id,omitzero"`
-	Amount       *U64    `json:"amount,omitempty" pattern:"^[0-9]+$" doc:"Pips"`
-	WithdrawalID *U64    `json:"withdrawal_id,omitempty" pattern:"^[0-9]+$"`
-	Destination  string  `json:"destination,omitzero"`
-	MarketID     *uint32 `json:"market_id,omitempty"`
-	RoundNumber  *U64    `json:"round_number,omitempty" pattern:"^[0-9]+$"`
-	SettlePrice  *U64    `json:"settle_price,omitempty" pattern:"^[0-9]+$" doc:"At 1e8"`
-	Feed         *int    `json:"feed,omitempty"`
-	Source       string  `json:"source,omitzero"`
-	Price        *U64    `json:"price,omitempty" pattern:"^[0-9]+$" doc:"At 1e8"`
+	UserID       *uint32   `json:"user_id,omitempty"`
+	DepositID    string    `json:"deposit_id,omitzero"`
+	Amount       *U64      `json:"amount,omitempty" pattern:"^[0-9]+$" doc:"Pips"`
+	WithdrawalID *U64      `json:"withdrawal_id,omitempty" pattern:"^[0-9]+$"`
+	Destination  string    `json:"destination,omitzero"`
+	MarketID     *uint32   `json:"market_id,omitempty"`
+	RoundNumber  *U64      `json:"round_number,omitempty" pattern:"^[0-9]+$"`
+	SettlePrice  *U64      `json:"settle_price,omitempty" pattern:"^[0-9]+$" doc:"At 1e8"`
+	Feed         *int      `json:"feed,omitempty"`
+	Source       string    `json:"source,omitzero"`
+	Price        *U64      `json:"price,omitempty" pattern:"^[0-9]+$" doc:"At 1e8"`
+	Fees         *FeeRates `json:"fees,omitempty"`
 }
 
 // ApprovalList is a page of the approvals that have not expired, oldest first.
@@ -127,7 +128,7 @@ type UserWithdrawal struct {
 	Withdrawal
 }
 
-// UserWithdrawalList is a page of withdrawals of all accounts: pending ones oldest first, else newest
+// UserWithdrawalList is a page of withdrawals of all accounts: open ones oldest first, else newest
 // first. A page may have fewer rows than its limit, or none, and still have a cursor.
 type UserWithdrawalList struct {
 	Withdrawals []UserWithdrawal `json:"withdrawals" nullable:"false"`

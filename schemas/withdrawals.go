@@ -28,6 +28,8 @@ type Withdrawal struct {
 	Amount             U64    `json:"amount" pattern:"^[0-9]+$" doc:"Pips"`
 	Destination        string `json:"destination"`
 	Status             string `json:"status" enum:"pending,completed,rejected"`
+	State              string `json:"state" enum:"pending,approved,sent,completed,failed,rejected"`
+	Reference          string `json:"reference"`
 	Seq                U64    `json:"seq" pattern:"^[0-9]+$"`
 	Ts                 U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
 }

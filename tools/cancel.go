@@ -24,7 +24,7 @@ var CancelByClientOrderID = &Op[schemas.CancelByClientOrderID, schemas.Canceled]
 	Spec: Spec{
 		Name: "cancel_order_by_client_order_id", Title: "Cancel an order by client_order_id", Method: "DELETE", Path: "/v1/portfolio/orders/by-client-order-id/{client_order_id}", Scope: core.ScopeTrade, Bucket: Cancel,
 		Errors: CancelOrder.Errors, Destructive: true, Idempotent: true,
-		Doc: "Cancel the resting order that this client_order_id placed, without its order_id: after a placement whose answer was lost.",
+		Doc: "Cancel the order placed with this client_order_id, after a placement whose answer was lost.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelByClientOrderID) (schemas.Canceled, error) {
 		return canceled(v.cancelByClientID(ctx, &caller, uint64(in.ClientOrderID)))
@@ -83,7 +83,7 @@ var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
 var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 	Spec: Spec{
 		Name: "decrease_order", Title: "Decrease an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/decrease", Scope: core.ScopeTrade, Bucket: Write, Errors: append([]string{"unknown_order", "invalid_decrease"}, writeErrors...), Destructive: true, Deduplicated: true,
-		Doc: "Lower what remains of an order, which keeps its place in the queue. For another price use replace_order.",
+		Doc: "Lower what remains of an order; it keeps its place in the queue. For another price: replace_order.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
 		c := &core.DecreaseOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)}

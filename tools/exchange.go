@@ -92,8 +92,12 @@ var GetFees = &Op[schemas.MinSeqOnly, schemas.Fees]{
 }
 
 func fees(m *venue.Venue) schemas.Fees {
-	f := m.Fees()
-	return schemas.Fees{MakerRate: int64(f.Maker), TakerRate: int64(f.Taker), MakerRebatePct: int64(f.RebatePct), ReferralPct: int64(f.ReferPct), AsOf: asOf(m)}
+	return schemas.Fees{FeeRates: FeeRatesOf(m.Fees()), AsOf: asOf(m)}
+}
+
+// FeeRatesOf converts a fee schedule.
+func FeeRatesOf(f core.Fees) schemas.FeeRates {
+	return schemas.FeeRates{MakerRate: int64(f.Maker), TakerRate: int64(f.Taker), MakerRebatePct: int64(f.RebatePct), ReferralPct: int64(f.ReferPct)}
 }
 
 // GetVenue returns all reference reads in one. Only the agent lane offers it.

@@ -106,7 +106,7 @@ func AccountRoundOf(x *view.AccountRound) schemas.AccountRound {
 var ListDeposits = &Op[schemas.ListDeposits, schemas.DepositList]{
 	Spec: Spec{
 		Name: "list_deposits", Title: "Your deposits", Method: "GET", Path: "/v1/deposits", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
-		Doc: "Your deposits, newest first. For other changes of cash see list_ledger.",
+		Doc: "Your deposits, newest first. Other changes of cash: list_ledger.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListDeposits) (out schemas.DepositList, err error) {
 		span := spanOf(in.TimeRange)

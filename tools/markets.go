@@ -14,7 +14,7 @@ import (
 var ListMarkets = &Op[schemas.ListMarkets, schemas.MarketList]{
 	Spec: Spec{
 		Name: "list_markets", Title: "List markets", Method: "GET", Path: "/v1/markets", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Market slots by market_id, closed ones too. What trades now: list_series.",
+		Doc: "Market slots by market_id, closed too. What trades now: list_series.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListMarkets) (out schemas.MarketList, err error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {

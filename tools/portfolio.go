@@ -28,7 +28,7 @@ var GetBalance = &Op[schemas.MinSeqOnly, schemas.Balance]{
 var ListPositions = &Op[schemas.ListPositions, schemas.PositionList]{
 	Spec: Spec{
 		Name: "list_positions", Title: "Your positions", Method: "GET", Path: "/v1/portfolio/positions", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Contracts held in unresolved rounds; for others see list_settlements.",
+		Doc: "Contracts held in unresolved rounds; others: list_settlements.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListPositions) (out schemas.PositionList, err error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
@@ -180,7 +180,7 @@ func FillOf(f *view.Fill) schemas.Fill {
 var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 	Spec: Spec{
 		Name: "list_settlements", Title: "Your settlements", Method: "GET", Path: "/v1/portfolio/settlements", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
-		Doc: "Payouts of finished rounds, newest first; for others see list_positions.",
+		Doc: "Payouts of finished rounds, newest first; others: list_positions.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
 		span := spanOf(in.TimeRange)

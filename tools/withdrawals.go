@@ -14,7 +14,7 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 	Spec: Spec{
 		Name: "request_withdrawal", Title: "Withdraw", Method: "POST", Path: "/v1/withdrawals", Scope: core.ScopeWithdraw, Bucket: Write, SuccessStatus: 202, Idempotent: true, Deduplicated: true, Destructive: true,
 		Errors: append([]string{"bad_client_withdrawal_id", "bad_amount", "bad_destination", "insufficient_balance", "user_suspended", "duplicate_client_withdrawal_id", "funding_unavailable", "withdrawal_refused"}, writeErrors...),
-		Doc:    "Withdraw free cash; it returns if rejected. A repeat shows its state.",
+		Doc:    "Withdraw free cash; it returns if rejected. A repeat shows it.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.RequestWithdrawal) (out schemas.Withdrawal, err error) {
 		amount, repeats := core.Pips(in.Amount.Int64()), false
@@ -43,7 +43,7 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 var ListWithdrawals = &Op[schemas.ListWithdrawals, schemas.WithdrawalList]{
 	Spec: Spec{
 		Name: "list_withdrawals", Title: "Your withdrawals", Method: "GET", Path: "/v1/withdrawals", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Your withdrawals, newest first, with status.",
+		Doc: "Your withdrawals, newest first, with state.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListWithdrawals) (out schemas.WithdrawalList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -88,14 +88,14 @@ var GetWithdrawal = &Op[schemas.GetWithdrawal, schemas.WithdrawalRead]{
 func WithdrawalOf(w *core.Withdrawal) schemas.Withdrawal {
 	return schemas.Withdrawal{
 		WithdrawalID: schemas.U64(w.ID), ClientWithdrawalID: w.ClientID, Amount: pips(w.Amount), Destination: w.Destination,
-		Status: w.Status.String(), Seq: schemas.U64(w.Seq), Ts: ns(w.Ts),
+		Status: w.State.Status(), State: w.State.String(), Reference: w.Reference, Seq: schemas.U64(w.Seq), Ts: ns(w.Ts),
 	}
 }
 
 var GetDepositAddress = &Op[schemas.MinSeqOnly, schemas.DepositAddress]{
 	Spec: Spec{
 		Name: "get_deposit_address", Title: "Deposit address", Method: "GET", Path: "/v1/deposits/address", Scope: core.ScopeRead, Errors: []string{"funding_unavailable", "sequencing_timeout"},
-		Doc: "Where to send a deposit, and which asset. Arrived ones are in list_deposits.",
+		Doc: "Where to send a deposit, and which asset. Arrived: list_deposits.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.MinSeqOnly) (out schemas.DepositAddress, err error) {
 		if out.Address, out.Asset, err = v.Funds.Address(ctx, caller.User); err != nil {

@@ -47,7 +47,7 @@ func (l *lane) getUser(_ context.Context, _ *gate.Call, in *schemas.UserPath) (o
 			out.Keys = append(out.Keys, tools.KeyOf(&k))
 		}
 		for _, d := range w.Withdrawals(u) {
-			if d.Status == core.WithdrawalPending {
+			if d.State.Open() {
 				out.WithdrawalsPending = append(out.WithdrawalsPending, tools.WithdrawalOf(&d))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -180,7 +181,7 @@ func TestWithdrawals(t *testing.T) {
 	}
 	a, b := fmt.Sprint(request("a")), fmt.Sprint(request("b"))
 	d.runCases([]want{
-		{"POST", "/admin/withdrawals/" + a + "/complete", "", 200, `^\{"withdrawal_id":"` + a + `","client_withdrawal_id":"a","amount":"900","destination":"home","status":"completed","seq":"\d+","ts":"\d+"\}$`},
+		{"POST", "/admin/withdrawals/" + a + "/complete", "", 200, `^\{"withdrawal_id":"` + a + `","client_withdrawal_id":"a","amount":"900","destination":"home","status":"completed","state":"completed","reference":"","seq":"\d+","ts":"\d+"\}$`},
 		{"POST", "/admin/withdrawals/" + a + "/complete", "", 200, `"status":"completed"`},
 		{"POST", "/admin/withdrawals/" + a + "/reject", "", 409, code("invalid_transition")},
 		{"POST", "/admin/withdrawals/" + b + "/reject", `{"reason":"no such bank"}`, 200, `"client_withdrawal_id":"b","amount":"900","destination":"home","status":"rejected"`},
@@ -188,6 +189,60 @@ func TestWithdrawals(t *testing.T) {
 		{"POST", "/admin/withdrawals/0" + b + "/reject", "", 404, code("unknown_withdrawal")},
 		{"GET", "/admin/state", "", 200, `"withdrawals":"900"\}$`},
 	})
+}
+
+// TestWithdrawalSteps checks every step from every state: those that follow, the repeats, and the refusals,
+// which change nothing.
+func TestWithdrawalSteps(t *testing.T) {
+	d := newTestOperator(t, nil)
+	steps := map[string]string{"approve": "approved", "send": "sent", "complete": "completed", "fail": "failed", "reject": "rejected"}
+	to := map[string][]string{ // by state: the way there
+		"pending": {}, "approved": {"approve"}, "sent": {"approve", "send"}, "completed": {"approve", "send", "complete"},
+		"failed": {"approve", "send", "fail"}, "rejected": {"approve", "reject"},
+	}
+	follow := map[string]string{"pending": "approve complete reject", "approved": "send reject", "sent": "complete fail"}
+	status := map[string]string{"pending": "pending", "approved": "pending", "sent": "pending", "completed": "completed", "failed": "rejected", "rejected": "rejected"}
+	body := func(step string) string {
+		if step == "send" {
+			return `{"reference":"bank-88"}`
+		}
+		return ""
+	}
+	cash := d.cash(1)
+	for from, way := range to {
+		for step, then := range steps {
+			id := fmt.Sprint(d.Server.Submit(&core.RequestWithdrawal{User: 1, ClientID: from + step, Amount: 900, Destination: "home"}).Stamp.Seq)
+			reference := ""
+			for _, s := range way {
+				d.runCases([]want{{"POST", "/admin/withdrawals/" + id + "/" + s, body(s), 200, `"state":"` + steps[s] + `"`}})
+				if s == "send" {
+					reference = "bank-88"
+				}
+			}
+			switch {
+			case then == from || slices.Contains(strings.Fields(follow[from]), step):
+				if step == "send" {
+					reference = "bank-88"
+				}
+				d.runCases([]want{{"POST", "/admin/withdrawals/" + id + "/" + step, body(step), 200, `"status":"` + status[then] + `","state":"` + then + `","reference":"` + reference + `"`}})
+			default:
+				then = from
+				d.runCases([]want{{"POST", "/admin/withdrawals/" + id + "/" + step, body(step), 409, code("invalid_transition")}})
+			}
+			if status[then] != "rejected" {
+				cash -= 900
+			}
+			if got := d.cash(1); got != cash {
+				t.Fatalf("cash %d after %s of one that was %s, want %d", got, step, from, cash)
+			}
+			if then == "sent" {
+				d.runCases([]want{{"POST", "/admin/withdrawals/" + id + "/send", `{"reference":"bank-89"}`, 409, code("invalid_transition")}})
+			}
+		}
+	}
+	for _, reference := range []string{`{}`, `{"reference":""}`, `{"reference":"` + strings.Repeat("x", 129) + `"}`, `{"reference":"a\nb"}`} {
+		d.runCases([]want{{"POST", "/admin/withdrawals/1/send", reference, 400, code("schema_violation")}})
+	}
 }
 
 func TestTicks(t *testing.T) {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -15,18 +16,32 @@ import (
 	"duplex/tools"
 )
 
+// Fees above these need a second operator.
+const (
+	highRate   core.Rate = 1000 // in 1/10000
+	highShares           = 50   // rebate and referral together, in percent of the taker fee
+)
+
 // needsApproval reports whether an action needs a second operator
 // (docs/rules/operation.md#two-person-approval). amount is the money of a deposit or a withdrawal.
-func (l *lane) needsApproval(kind core.ApprovalKind, amount core.Pips) bool {
-	switch {
-	case l.FourEyes == nil:
-		return false
-	case kind == core.ApproveDeposit, kind == core.ApproveWithdrawal:
-		return amount > *l.FourEyes
-	case kind == core.ApproveTick:
-		return l.Oracle != "manual" // where prices come by hand, a second operator is no control
+func (l *lane) needsApproval(x *core.ApprovalAction, amount core.Pips) bool {
+	switch x.Kind {
+	case core.ApproveVoid, core.ApprovePrice:
+		return l.FourEyes != nil
+	case core.ApproveTick:
+		return l.FourEyes != nil && l.Oracle != "manual" // where prices come by hand, a second operator is no control
+	case core.ApproveFees:
+		return l.FourEyes != nil && (max(x.Fees.Maker, x.Fees.Taker) > highRate || x.Fees.RebatePct+x.Fees.ReferPct > highShares)
 	}
-	return true
+	return l.FourEyes != nil && amount > *l.FourEyes
+}
+
+// aloneBound returns the bound of what the operator does alone. A funding service is not bounded in sum.
+func (l *lane) aloneBound(c *gate.Call) core.AloneBound {
+	if l.FourEyes == nil || c.Operator.Role == core.RoleService {
+		return core.AloneBound{}
+	}
+	return core.AloneBound{Set: true, Most: *l.FourEyes}
 }
 
 // requestApproval sequences a request for a second operator. done is true if the action has been
@@ -46,49 +61,62 @@ func (l *lane) requestApproval(ctx context.Context, c *gate.Call, x core.Approva
 
 func (l *lane) depositAction(in *schemas.Deposit) (core.ApprovalAction, string, bool) {
 	x := core.ApprovalAction{Kind: core.ApproveDeposit, User: core.UserID(in.UserID), DepositID: in.DepositID, Amount: amountOf(in.Amount)}
-	return x, in.Reason, l.needsApproval(x.Kind, x.Amount)
+	return x, in.Reason, l.needsApproval(&x, x.Amount)
 }
 
-// completeAction has a withdrawal that is unknown now approved too, because it may exist by the time
-// the command is sequenced.
-func (l *lane) completeAction(in *schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
-	x, amount := core.ApprovalAction{Kind: core.ApproveWithdrawal, Withdrawal: uint64(in.WithdrawalID)}, core.Pips(core.PipsMax)
-	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		if w, ok := v.Withdrawal(x.Withdrawal); ok {
-			amount = w.Amount
+// withdrawalAction returns what stepAction of an action is. A withdrawal that is unknown now is approved too,
+// because it may exist by the time the command is sequenced. One that is not approved yet is rejected by one.
+func (l *lane) withdrawalAction(kind core.ApprovalKind) func(*schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
+	return func(in *schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
+		x := core.ApprovalAction{Kind: kind, Withdrawal: uint64(in.WithdrawalID)}
+		w, known := l.withdrawal(x.Withdrawal)
+		if !known {
+			w.Amount, w.State = core.PipsMax, core.WithdrawalApproved
 		}
-	})
-	return x, in.Reason, l.needsApproval(x.Kind, amount)
+		return x, in.Reason, l.needsApproval(&x, w.Amount) && (kind != core.ApproveReturn || w.State == core.WithdrawalApproved)
+	}
+}
+
+func (l *lane) feesAction(in *schemas.SetFees) (core.ApprovalAction, string, bool) {
+	x := core.ApprovalAction{Kind: core.ApproveFees, Fees: feesOf(in)}
+	return x, in.Reason, l.needsApproval(&x, 0)
 }
 
 func (l *lane) voidAction(in *schemas.ActOnMarket) (core.ApprovalAction, string, bool) {
 	x := core.ApprovalAction{Kind: core.ApproveVoid, Market: core.MarketID(in.MarketID.MarketID())}
-	return x, in.Reason, l.needsApproval(x.Kind, 0)
+	return x, in.Reason, l.needsApproval(&x, 0)
 }
 
 func (l *lane) proposeAction(in *schemas.Propose) (core.ApprovalAction, string, bool) {
 	x := core.ApprovalAction{Kind: core.ApprovePrice, Market: core.MarketID(in.MarketID.MarketID()), Price: core.Price(in.SettlePrice)}
-	return x, in.Reason, l.needsApproval(x.Kind, 0)
+	return x, in.Reason, l.needsApproval(&x, 0)
 }
 
 func (l *lane) tickAction(in *schemas.Tick) (core.ApprovalAction, string, bool) {
 	x := core.ApprovalAction{Kind: core.ApproveTick, Feed: core.Feed(in.Feed), Source: in.Source, Price: core.Price(in.Price)}
-	return x, in.Reason, l.needsApproval(x.Kind, 0)
+	return x, in.Reason, l.needsApproval(&x, 0)
 }
 
 // secondedOr returns the handler of an action that may need a second operator: then it requests an
 // approval and answers 202, else it is do with its own status. action returns what the request
-// asks for and why, and whether a second operator has to approve it.
+// asks for and why, and whether a second operator has to approve it. So does do, by self_approval, if
+// the operator has done too much alone.
 func secondedOr[In, Out any](l *lane, status int, action func(*In) (x core.ApprovalAction, reason string, needed bool), do func(context.Context, *gate.Call, *In) (Out, error)) func(context.Context, *gate.Call, *In) (int, any, error) {
 	return func(ctx context.Context, c *gate.Call, in *In) (int, any, error) {
-		if x, reason, needed := action(in); needed {
-			pending, done, err := l.requestApproval(ctx, c, x, reason)
-			if !done {
-				return http.StatusAccepted, &pending, err
+		x, reason, needed := action(in)
+		for {
+			if needed {
+				pending, done, err := l.requestApproval(ctx, c, x, reason)
+				if !done {
+					return http.StatusAccepted, &pending, err
+				}
 			}
+			out, err := do(ctx, c, in)
+			if needed || !errors.Is(err, core.SelfApproval) {
+				return status, &out, err
+			}
+			needed = true
 		}
-		out, err := do(ctx, c, in)
-		return status, &out, err
 	}
 }
 
@@ -119,7 +147,7 @@ func approvalOf(v *venue.Venue, a *core.Approval) schemas.Approval {
 	switch x.Kind {
 	case core.ApproveDeposit:
 		out.UserID, out.DepositID, out.Amount = schemas.Ptr(uint32(x.User)), x.DepositID, schemas.Ptr(schemas.U64(x.Amount))
-	case core.ApproveWithdrawal:
+	case core.ApproveWithdrawal, core.ApprovePayment, core.ApproveFailure, core.ApproveReturn:
 		w, _ := v.Withdrawal(x.Withdrawal)
 		out.UserID, out.WithdrawalID = schemas.Ptr(uint32(w.User)), schemas.Ptr(schemas.U64(w.ID))
 		out.Amount, out.Destination = schemas.Ptr(schemas.U64(w.Amount)), w.Destination
@@ -128,6 +156,8 @@ func approvalOf(v *venue.Venue, a *core.Approval) schemas.Approval {
 		if x.Kind == core.ApprovePrice {
 			out.SettlePrice = schemas.Ptr(schemas.U64(x.Price))
 		}
+	case core.ApproveFees:
+		out.Fees = schemas.Ptr(tools.FeeRatesOf(x.Fees))
 	default:
 		out.Feed, out.Source, out.Price = schemas.Ptr(int(x.Feed)), x.Source, schemas.Ptr(schemas.U64(x.Price))
 	}

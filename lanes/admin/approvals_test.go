@@ -103,24 +103,168 @@ func TestFourEyesWithdrawals(t *testing.T) {
 	ask := func(id string, amount core.Pips) string {
 		return fmt.Sprintf("/admin/withdrawals/%d", d.Server.Submit(&core.RequestWithdrawal{User: 1, ClientID: id, Amount: amount, Destination: "home"}).Stamp.Seq)
 	}
-	small, big, gone := ask("small", 10_000), ask("big", 10_001), ask("gone", 20_000)
+	const reference = `{"reference":"bank-1"}`
+	small, big, gone, back := ask("small", 10_000), ask("big", 10_001), ask("gone", 20_000), ask("back", 20_000)
 	d.as(ann,
 		want{"POST", small + "/complete", "", 200, `"status":"completed"`},
-		want{"POST", big + "/complete", "", 202, pending},
-		want{"POST", "/admin/withdrawals/1/complete", "", 404, code("unknown_withdrawal")},
+		want{"POST", big + "/complete", "", 409, code("invalid_transition")}, // one person never takes all steps of a large one
+		want{"POST", big + "/send", reference, 409, code("invalid_transition")},
+		want{"POST", big + "/approve", "", 202, pending},
+		want{"POST", "/admin/withdrawals/1/approve", "", 404, code("unknown_withdrawal")},
 	)
-	approval, lost := d.request(ann, big+"/complete", ""), d.request(ann, gone+"/complete", "")
+	approval := d.request(ann, big+"/approve", "") // the same request
+	d.as(ann, want{"POST", approval + "/approve", "", 403, code("self_approval")})
 	d.as(bob,
-		want{"GET", "/admin/approvals", "", 200, `"action":"complete_withdrawal",.*"user_id":1,"amount":"10001","withdrawal_id":"\d+","destination":"home"`},
+		want{"POST", big + "/reject", "", 409, code("invalid_transition")}, // not over an open approval
+		want{"GET", "/admin/approvals", "", 200, `"action":"approve_withdrawal",.*"user_id":1,"amount":"10001","withdrawal_id":"\d+","destination":"home"`},
 		want{"POST", approval + "/approve", "", 200, `"status":"approved"`},
-		want{"POST", big + "/complete", "", 200, `"status":"completed"`}, // done: no request
-		want{"POST", gone + "/reject", "", 200, `"status":"rejected"`},   // a rejection needs no second operator
-		want{"POST", lost + "/approve", "", 409, code("invalid_transition")},
-		want{"GET", "/admin/approvals?status=pending", "", 200, `"approvals":\[\{`}, // judged again: it stays
-		want{"GET", "/admin/state", "", 200, `"withdrawals":"20001"\}$`},
+		want{"POST", big + "/approve", "", 200, `"status":"pending","state":"approved"`}, // done: no request
+		want{"POST", big + "/reject", "", 202, pending},                                  // what two approved, two reject
 	)
-	for _, action := range []string{"complete_withdrawal", "request_approval", "approve", "reject_withdrawal"} {
+	d.as(ann, want{"POST", d.request(bob, big+"/reject", "") + "/reject", "", 200, `"status":"rejected"`})
+	d.as(ann, want{"POST", big + "/send", reference, 200, `"state":"sent","reference":"bank-1"`}, want{"POST", big + "/fail", "", 202, pending})
+	failure := d.request(ann, big+"/fail", "")
+	d.as(bob,
+		want{"POST", failure + "/approve", "", 200, `"action":"fail_withdrawal"`},
+		want{"GET", "/admin/withdrawals?status=rejected", "", 200, `"status":"rejected","state":"failed","reference":"bank-1"`},
+		want{"POST", gone + "/reject", "", 200, `"status":"rejected"`}, // a pending one is rejected by one
+		want{"POST", gone + "/approve", "", 409, code("invalid_transition")},
+	)
+	// The approval of what has gone another way stays, judged again, until it expires.
+	d.as(bob, want{"POST", d.request(ann, back+"/approve", "") + "/approve", "", 200, `"status":"approved"`})
+	twice := d.request(ann, back+"/reject", "")
+	d.as(bob,
+		want{"POST", back + "/send", reference, 200, `"state":"sent"`},
+		want{"POST", twice + "/approve", "", 409, code("invalid_transition")},
+		want{"POST", back + "/complete", "", 200, `"state":"completed"`},
+		want{"GET", "/admin/state", "", 200, `"withdrawals":"30000"\}$`},
+	)
+	for _, action := range []string{"complete_withdrawal", "send_withdrawal", "request_approval", "approve", "reject_withdrawal"} {
 		d.as(bob, want{"GET", "/admin/audit?user_id=1&action=" + action, "", 200, `"action":"` + action + `","user_id":1,`})
+	}
+}
+
+// TestAlone checks that what one operator does alone is bounded in sum: by operator, by account, at once, and
+// for each UTC day. What was approved does not count, and a funding service has no sum.
+func TestAlone(t *testing.T) {
+	d := newTestOperator(t, fourEyes)
+	d.FreezeClock()
+	ann, bob, service := d.add("ann", "treasurer"), d.add("bob", "treasurer"), d.add("funding", "service")
+	n := 0
+	deposit := func(token string, user int, amount core.Pips) (status int, approval string) {
+		t.Helper()
+		n++
+		var made struct {
+			ApprovalID string `json:"approval_id"`
+		}
+		status, _, got := d.send("POST", fmt.Sprintf("/admin/users/%d/deposits", user), fmt.Sprintf(`{"deposit_id":"d%d","amount":"%d"}`, n, amount), bearer(token))
+		d.read(got, &made)
+		return status, "/admin/approvals/" + made.ApprovalID
+	}
+	for i, x := range []struct {
+		token  string
+		user   int
+		amount core.Pips
+		want   int
+	}{
+		{ann, 1, 6_000, 201}, {ann, 2, 4_001, 202}, {ann, 2, 4_000, 201}, {ann, 2, 1, 202}, // by operator
+		{bob, 1, 4_001, 202}, {bob, 1, 4_000, 201}, {bob, 1, 1, 202}, // by account
+		{service, 1, 10_000, 201}, {service, 1, 10_000, 201}, {service, 1, 10_001, 202}, // by action alone
+		{bob, 2, 6_000, 201}, {bob, 2, 1, 202},
+	} {
+		if got, approval := deposit(x.token, x.user, x.amount); got != x.want {
+			t.Errorf("deposit %d: %d, want %d", i, got, x.want)
+		} else if got == 202 && x.token == ann {
+			d.as(bob, want{"POST", approval + "/approve", "", 200, `"status":"approved"`})
+		}
+	}
+	d.AdvanceClock(24 * time.Hour)
+	if got, _ := deposit(ann, 1, 10_000); got != 201 {
+		t.Errorf("on the next day: %d", got)
+	}
+	d.AdvanceClock(24 * time.Hour)
+	var all sync.WaitGroup
+	before := d.cash(2)
+	for i := range 40 {
+		all.Go(func() {
+			status, _, got := d.send("POST", "/admin/users/2/deposits", fmt.Sprintf(`{"deposit_id":"at once %d","amount":"1000"}`, i), bearer(bob))
+			if status != 201 && status != 202 {
+				t.Errorf("%d %s", status, got)
+			}
+		})
+	}
+	all.Wait()
+	if got := d.cash(2) - before; got != 10_000 {
+		t.Errorf("forty at once booked %d pips, want 10000", got)
+	}
+	// Withdrawals count with deposits, and what is given back by itself.
+	d.AdvanceClock(24 * time.Hour)
+	ask := func(id string, amount core.Pips) string {
+		return fmt.Sprintf("/admin/withdrawals/%d", d.Server.Submit(&core.RequestWithdrawal{User: 1, ClientID: id, Amount: amount, Destination: "home"}).Stamp.Seq)
+	}
+	w, x, y := ask("w", 7_000), ask("x", 3_001), ask("y", 3_000)
+	const sent = `{"reference":"bank-1"}`
+	d.as(ann,
+		want{"POST", w + "/approve", "", 200, `"state":"approved"`},
+		want{"POST", x + "/approve", "", 202, pending},
+		want{"POST", x + "/complete", "", 409, code("invalid_transition")},
+		want{"POST", y + "/complete", "", 200, `"state":"completed"`},
+		want{"POST", w + "/send", sent, 200, `"state":"sent"`},
+		want{"POST", w + "/fail", "", 200, `"state":"failed"`},
+	)
+}
+
+// TestFourEyesFees checks that high fees need a second operator.
+func TestFourEyesFees(t *testing.T) {
+	d := newTestOperator(t, fourEyes)
+	ann := d.add("ann", "admin")
+	fees := func(maker, taker, rebate, referral int) string {
+		return fmt.Sprintf(`{"maker_rate":%d,"taker_rate":%d,"maker_rebate_pct":%d,"referral_pct":%d}`, maker, taker, rebate, referral)
+	}
+	d.as(ann,
+		want{"PUT", "/admin/fees", fees(1000, 1000, 25, 25), 200, `"taker_rate":1000`},
+		want{"PUT", "/admin/fees", fees(0, 1001, 0, 0), 202, pending},
+		want{"PUT", "/admin/fees", fees(0, 250, 26, 25), 202, pending},
+		want{"PUT", "/admin/fees", fees(0, 250, 100, 1), 400, code("schema_violation")},
+		want{"GET", "/admin/approvals", "", 200, `"action":"set_fees",.*"fees":\{"maker_rate":0,"taker_rate":1001,"maker_rebate_pct":0,"referral_pct":0\}`},
+	)
+	bob := d.add("bob", "admin")
+	_, _, got := d.send("PUT", "/admin/fees", fees(0, 10000, 0, 100), bearer(ann))
+	var made struct {
+		ApprovalID string `json:"approval_id"`
+	}
+	d.read(got, &made)
+	approval := "/admin/approvals/" + made.ApprovalID
+	d.as(bob, want{"GET", "/admin/approvals", "", 200, `"action":"set_fees"`})
+	d.runCases([]want{{"POST", approval + "/approve", "", 200, `"action":"set_fees"`}, {"GET", "/admin/audit?action=approve", "", 200, `"taker_rate":"10000"`}})
+	if rate := d.fees().Taker; rate != 10000 {
+		t.Errorf("the taker rate is %d", rate)
+	}
+}
+
+func (d *testOperator) fees() (f core.Fees) {
+	d.Engine.Read(func(v *venue.Venue, _ *view.View) { f = v.Fees() })
+	return f
+}
+
+// TestRevokedOperatorsRequests checks that what a revoked operator asked for is dropped, and that it is said.
+func TestRevokedOperatorsRequests(t *testing.T) {
+	d := newTestOperator(t, fourEyes)
+	ann, bob := d.add("ann", "treasurer"), d.add("bob", "treasurer")
+	first := d.request(ann, "/admin/users/1/deposits", `{"deposit_id":"a","amount":"20000"}`)
+	second := d.request(ann, "/admin/users/2/deposits", `{"deposit_id":"b","amount":"20000"}`)
+	kept := d.request(bob, "/admin/users/2/deposits", `{"deposit_id":"c","amount":"20000"}`)
+	cash := d.cash(1)
+	d.do("DELETE", "/admin/operators/ann", `{"reason":"left"}`)
+	d.as(bob,
+		want{"POST", first + "/approve", "", 404, code("unknown_approval")},
+		want{"POST", second + "/approve", "", 404, code("unknown_approval")},
+		want{"GET", "/admin/approvals", "", 200, `^\{"approvals":\[\{[^{]*"deposit_id":"c","amount":"20000"\}\]`},
+		want{"GET", "/admin/audit?action=drop_approval", "", 200, `"why":"left","action":"drop_approval","user_id":2,"detail":\{"action":"deposit","amount":"20000","approval_id":"` + path.Base(second) + `","deposit_id":"b","requested_by":"ann"\}\}.*"approval_id":"` + path.Base(first) + `"`},
+	)
+	d.runCases([]want{{"POST", kept + "/approve", "", 200, `"status":"approved"`}})
+	if got := d.cash(1); got != cash {
+		t.Errorf("cash %d, want %d", got, cash)
 	}
 }
 

@@ -218,10 +218,9 @@ func (g collector) collectMarkets(put emit) {
 			accounts++
 		}
 		orders, ids = v.Resting(), v.IDBytes()
-		for w := range v.PendingWithdrawals(0) {
-			if waiting++; waiting == 1 {
-				oldest = w.Ts
-			}
+		for w := range v.OpenWithdrawals(0) {
+			waiting++
+			oldest = min(oldest, w.Ts)
 		}
 		for a := range v.Approvals(0, now) {
 			if a.Status == core.ApprovalPending {

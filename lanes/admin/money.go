@@ -15,7 +15,7 @@ import (
 // first response (docs/rules/money.md#deposits).
 func (l *lane) deposit(ctx context.Context, c *gate.Call, in *schemas.Deposit) (out schemas.Deposited, err error) {
 	u := core.UserID(in.UserID)
-	r, err := l.submit(ctx, c, &core.Deposit{User: u, DepositID: in.DepositID, Amount: amountOf(in.Amount), Audit: auditOf(c, in.Reason)}, in.Reason)
+	r, err := l.submit(ctx, c, &core.Deposit{User: u, DepositID: in.DepositID, Amount: amountOf(in.Amount), Alone: l.aloneBound(c), Audit: auditOf(c, in.Reason)}, in.Reason)
 	if err != nil {
 		return out, err
 	}
@@ -49,37 +49,55 @@ func (l *lane) depositSeq(u core.UserID, id string, found uint64) uint64 {
 	return found
 }
 
-// decideWithdrawal completes or rejects a pending withdrawal. Repeating the decision is a
-// no-op (docs/rules/money.md#withdrawals).
-func (l *lane) decideWithdrawal(complete bool) func(context.Context, *gate.Call, *schemas.DecideWithdrawal) (schemas.Withdrawal, error) {
-	return func(ctx context.Context, c *gate.Call, in *schemas.DecideWithdrawal) (out schemas.Withdrawal, err error) {
-		id := uint64(in.WithdrawalID)
-		if _, err := l.submit(ctx, c, &core.DecideWithdrawal{Withdrawal: id, Complete: complete, Audit: auditOf(c, in.Reason)}, in.Reason); err != nil {
-			return out, err
-		}
-		l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-			w, _ := v.Withdrawal(id) // final once decided
-			out = tools.WithdrawalOf(&w)
-		})
-		return out, nil
+// stepWithdrawal takes a withdrawal to a state. Repeating a step is a no-op
+// (docs/rules/money.md#withdrawals).
+func (l *lane) stepWithdrawal(to core.WithdrawalState) func(context.Context, *gate.Call, *schemas.DecideWithdrawal) (schemas.Withdrawal, error) {
+	return func(ctx context.Context, c *gate.Call, in *schemas.DecideWithdrawal) (schemas.Withdrawal, error) {
+		return l.step(ctx, c, &core.DecideWithdrawal{Withdrawal: uint64(in.WithdrawalID), To: to, Audit: auditOf(c, in.Reason)})
 	}
+}
+
+// sendWithdrawal writes down that an approved withdrawal is paid, and by which payment.
+func (l *lane) sendWithdrawal(ctx context.Context, c *gate.Call, in *schemas.SendWithdrawal) (schemas.Withdrawal, error) {
+	return l.step(ctx, c, &core.DecideWithdrawal{Withdrawal: uint64(in.WithdrawalID), To: core.WithdrawalSent, Reference: in.Reference, Audit: auditOf(c, in.Reason)})
+}
+
+// step returns the withdrawal as it is after a step.
+func (l *lane) step(ctx context.Context, c *gate.Call, cmd *core.DecideWithdrawal) (out schemas.Withdrawal, err error) {
+	if cmd.To == core.WithdrawalCompleted && l.FourEyes != nil {
+		if w, ok := l.withdrawal(cmd.Withdrawal); ok && w.State == core.WithdrawalPending && w.Amount > *l.FourEyes {
+			return out, core.InvalidTransition // it is approved first, by two
+		}
+	}
+	cmd.Alone = l.aloneBound(c)
+	r, err := l.submit(ctx, c, cmd, cmd.Audit.Why)
+	if e, ok := lastEvent[*core.WithdrawalChanged](r.Events); ok {
+		out = tools.WithdrawalOf(&e.Withdrawal)
+	}
+	return out, err
+}
+
+func (l *lane) withdrawal(id uint64) (w core.Withdrawal, ok bool) {
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) { w, ok = v.Withdrawal(id) })
+	return w, ok
+}
+
+func feesOf(in *schemas.SetFees) core.Fees {
+	return core.Fees{Maker: core.Rate(in.MakerRate), Taker: core.Rate(in.TakerRate), RebatePct: uint8(in.MakerRebatePct), ReferPct: uint8(in.ReferralPct)}
 }
 
 // setFees replaces the fee schedule (docs/rules/money.md#fee-schedule). as_of_seq of the
 // response is the seq from which it applies.
 func (l *lane) setFees(ctx context.Context, c *gate.Call, in *schemas.SetFees) (out schemas.Fees, err error) {
-	fees := core.Fees{Maker: core.Rate(in.MakerRate), Taker: core.Rate(in.TakerRate), RebatePct: uint8(in.MakerRebatePct), ReferPct: uint8(in.ReferralPct)}
+	fees := feesOf(in)
 	r, err := l.submit(ctx, c, &core.SetFees{Fees: fees, Audit: auditOf(c, in.Reason)}, in.Reason)
-	return schemas.Fees{
-		MakerRate: int64(in.MakerRate), TakerRate: int64(in.TakerRate), MakerRebatePct: int64(in.MakerRebatePct), ReferralPct: int64(in.ReferralPct),
-		AsOf: schemas.AsOf{AsOfSeq: schemas.U64(r.Stamp.Seq)},
-	}, err
+	return schemas.Fees{FeeRates: tools.FeeRatesOf(fees), AsOf: schemas.AsOf{AsOfSeq: schemas.U64(r.Stamp.Seq)}}, err
 }
 
 // withdrawalsScan is the number of withdrawals that one page looks at.
 const withdrawalsScan = 10_000
 
-// listWithdrawals lists the withdrawals of all accounts: the pending ones oldest first, any others
+// listWithdrawals lists the withdrawals of all accounts: the open ones oldest first, any others
 // newest first. A page ends after withdrawalsScan withdrawals, whether it is full or not.
 func (l *lane) listWithdrawals(_ context.Context, _ *gate.Call, in *schemas.ListAllWithdrawals) (out schemas.UserWithdrawalList, err error) {
 	b := l.Venue.BindCursor("admin_withdrawals", tools.Caller{}, in)
@@ -94,7 +112,7 @@ func (l *lane) listWithdrawals(_ context.Context, _ *gate.Call, in *schemas.List
 		out.AsOfSeq = schemas.U64(v.Now().Seq)
 		all := v.Withdrawals(from)
 		if in.Status == core.WithdrawalPending.String() {
-			all = v.PendingWithdrawals(from)
+			all = v.OpenWithdrawals(from)
 		}
 		last, seen := from, 0
 		for w := range all {
@@ -102,7 +120,7 @@ func (l *lane) listWithdrawals(_ context.Context, _ *gate.Call, in *schemas.List
 				out.Cursor = schemas.EncodeCursor(b, last)
 				return
 			}
-			if last, seen = w.ID, seen+1; in.Status == "" || in.Status == w.Status.String() {
+			if last, seen = w.ID, seen+1; in.Status == "" || in.Status == w.State.Status() {
 				out.Withdrawals = append(out.Withdrawals, schemas.UserWithdrawal{UserID: uint32(w.User), Withdrawal: tools.WithdrawalOf(&w)})
 			}
 		}

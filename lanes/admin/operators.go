@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"duplex/core"
@@ -55,8 +56,27 @@ func (l *lane) listOperators(context.Context, *gate.Call, *schemas.None) (out sc
 	return out, nil
 }
 
-// revokeOperator removes a named operator, whose token is invalid before the response.
+// revokeOperator removes a named operator, whose token is invalid before the response. What the operator
+// requested and nobody has decided is dropped before, one by one, so that the audit has a row for each. The
+// revocation drops what is requested meanwhile, and its row says so.
 func (l *lane) revokeOperator(ctx context.Context, c *gate.Call, in *schemas.RevokeOperator) (schemas.OperatorRevoked, error) {
+	var requested []uint64
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if !slices.ContainsFunc(v.Operators(), func(o core.Operator) bool { return o.Name == in.Name }) {
+			return
+		}
+		for a := range v.Approvals(0, l.Venue.Config.Now()) {
+			if a.By == in.Name && a.Status == core.ApprovalPending {
+				requested = append(requested, a.ID)
+			}
+		}
+	})
+	for _, id := range requested {
+		_, err := l.submit(ctx, c, &core.DropApproval{Approval: id, Audit: auditOf(c, in.Reason)}, in.Reason)
+		if err != nil && !errors.Is(err, core.UnknownApproval) && !errors.Is(err, core.InvalidTransition) { // it may have been decided since
+			return schemas.OperatorRevoked{}, err
+		}
+	}
 	_, err := l.submit(ctx, c, &core.RevokeOperator{Name: in.Name, Audit: auditOf(c, in.Reason)}, in.Reason)
 	return schemas.OperatorRevoked{Name: in.Name, Revoked: true}, err
 }

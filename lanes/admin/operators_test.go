@@ -274,7 +274,7 @@ func TestWithdrawalsQueue(t *testing.T) {
 		}
 	}
 	d.runCases([]want{
-		{"GET", "/admin/withdrawals?status=pending", "", 200, `^\{"withdrawals":\[\{"user_id":1,"withdrawal_id":"` + ids[0] + `","client_withdrawal_id":"0","amount":"100","destination":"home","status":"pending","seq":"\d+","ts":"\d+"\},`},
+		{"GET", "/admin/withdrawals?status=pending", "", 200, `^\{"withdrawals":\[\{"user_id":1,"withdrawal_id":"` + ids[0] + `","client_withdrawal_id":"0","amount":"100","destination":"home","status":"pending","state":"pending","reference":"","seq":"\d+","ts":"\d+"\},`},
 		{"GET", "/admin/withdrawals?status=lost", "", 400, code("schema_violation")},
 		{"GET", "/admin/withdrawals?cursor=x", "", 400, code("bad_cursor")},
 	})

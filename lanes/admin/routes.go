@@ -6,6 +6,7 @@ import (
 	"net/http/pprof"
 	"strconv"
 
+	"duplex/core"
 	"duplex/core/engine"
 	"duplex/lanes/gate"
 	"duplex/schemas"
@@ -49,11 +50,14 @@ func (l *lane) routes(m *gate.Routes) {
 	register(l, m, "resume_market", "POST /admin/markets/{market_id}/resume", 200, l.pause(false))
 	registerStatus(l, m, "void_market", "POST /admin/markets/{market_id}/void", secondedOr(l, 200, l.voidAction, l.void))
 	registerStatus(l, m, "propose_price", "POST /admin/markets/{market_id}/propose", secondedOr(l, 200, l.proposeAction, l.propose))
-	register(l, m, "set_fees", "PUT /admin/fees", 200, l.setFees)
+	registerStatus(l, m, "set_fees", "PUT /admin/fees", secondedOr(l, 200, l.feesAction, l.setFees))
 	register(l, m, "set_schedule", "PUT /admin/schedule", 200, l.setSchedule)
 	register(l, m, "list_withdrawals", "GET /admin/withdrawals", 200, l.listWithdrawals)
-	registerStatus(l, m, "complete_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/complete", secondedOr(l, 200, l.completeAction, l.decideWithdrawal(true)))
-	register(l, m, "reject_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/reject", 200, l.decideWithdrawal(false))
+	registerStatus(l, m, "approve_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/approve", secondedOr(l, 200, l.withdrawalAction(core.ApprovePayment), l.stepWithdrawal(core.WithdrawalApproved)))
+	register(l, m, "send_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/send", 200, l.sendWithdrawal)
+	register(l, m, "complete_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/complete", 200, l.stepWithdrawal(core.WithdrawalCompleted))
+	registerStatus(l, m, "fail_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/fail", secondedOr(l, 200, l.withdrawalAction(core.ApproveFailure), l.stepWithdrawal(core.WithdrawalFailed)))
+	registerStatus(l, m, "reject_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/reject", secondedOr(l, 200, l.withdrawalAction(core.ApproveReturn), l.stepWithdrawal(core.WithdrawalRejected)))
 	registerStatus(l, m, "post_tick", "POST /admin/oracle/ticks", secondedOr(l, 200, l.tickAction, l.postTick))
 	register(l, m, "list_approvals", "GET /admin/approvals", 200, l.listApprovals)
 	register(l, m, "approve", "POST /admin/approvals/{approval_id}/approve", 200, l.decideApproval(true))

@@ -16,8 +16,11 @@ import (
 const (
 	TypeDeposit   = "deposit.credited"     // the amount is in the account's cash
 	TypeRequested = "withdrawal.requested" // the amount is out of the account's cash, and an operator decides
-	TypeApproved  = "withdrawal.approved"  // the decision is final: pay
-	TypeRejected  = "withdrawal.rejected"  // the decision is final: the amount is back in the account's cash
+	TypeApproved  = "withdrawal.approved"  // pay
+	TypeSent      = "withdrawal.sent"      // the payment is on its way
+	TypeCompleted = "withdrawal.completed" // the payment has arrived
+	TypeFailed    = "withdrawal.failed"    // the payment failed: the amount is back in the account's cash
+	TypeRejected  = "withdrawal.rejected"  // nothing is paid: the amount is back in the account's cash
 )
 
 // Event is the body of a delivery (docs/rules/funding.md#events). Either Deposit or Withdrawal is set.
@@ -43,6 +46,13 @@ type Withdrawal struct {
 	ClientWithdrawalID string      `json:"client_withdrawal_id"`
 	Amount             schemas.U64 `json:"amount"` // pips
 	Destination        string      `json:"destination"`
+	Reference          string      `json:"reference"` // of the payment, "" before it
+}
+
+// types are the events of the states of a withdrawal.
+var types = map[core.WithdrawalState]string{
+	core.WithdrawalPending: TypeRequested, core.WithdrawalApproved: TypeApproved, core.WithdrawalSent: TypeSent,
+	core.WithdrawalCompleted: TypeCompleted, core.WithdrawalFailed: TypeFailed, core.WithdrawalRejected: TypeRejected,
 }
 
 // id is the id of a delivery. The time tells events apart that have the same seq, because the journal
@@ -69,12 +79,11 @@ func depositEvent(u core.UserID, d *view.Deposit) Event {
 }
 
 func withdrawalEvent(w *core.Withdrawal) Event {
-	types := map[core.WithdrawalStatus]string{core.WithdrawalPending: TypeRequested, core.WithdrawalCompleted: TypeApproved, core.WithdrawalRejected: TypeRejected}
 	return Event{
-		Type: types[w.Status], Seq: schemas.U64(w.Seq), Ts: schemas.U64(w.Ts),
+		Type: types[w.State], Seq: schemas.U64(w.Seq), Ts: schemas.U64(w.Ts),
 		Withdrawal: &Withdrawal{
 			UserID: uint32(w.User), WithdrawalID: schemas.U64(w.ID), ClientWithdrawalID: w.ClientID,
-			Amount: schemas.U64(w.Amount), Destination: w.Destination,
+			Amount: schemas.U64(w.Amount), Destination: w.Destination, Reference: w.Reference,
 		},
 	}
 }

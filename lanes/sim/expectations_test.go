@@ -185,16 +185,19 @@ func (l *expectations) recordOperator(at core.Stamp, cmd core.Command) {
 		case !c.Approve:
 		case x.Kind == core.ApproveDeposit:
 			l.recordOperator(at, &core.Deposit{User: x.User, DepositID: x.DepositID, Amount: x.Amount})
-		case x.Kind == core.ApproveWithdrawal:
-			l.recordOperator(at, &core.DecideWithdrawal{Withdrawal: x.Withdrawal, Complete: true})
+		case x.Kind == core.ApproveFees:
+			l.fees = x.Fees
+		default:
+			if to, ok := x.WithdrawalStep(); ok {
+				l.recordOperator(at, &core.DecideWithdrawal{Withdrawal: x.Withdrawal, To: to})
+			}
 		}
 	case *core.DecideWithdrawal:
-		w, to := l.byID[c.Withdrawal], core.WithdrawalRejected
-		if c.Complete {
-			to = core.WithdrawalCompleted
-		}
-		if w.Status != to {
-			w.Status, w.at = to, at
+		if w, to := l.byID[c.Withdrawal], c.Step(); w.State != to {
+			w.State, w.at = to, at
+			if to == core.WithdrawalSent {
+				w.Reference = c.Reference
+			}
 		}
 	}
 }
@@ -214,7 +217,8 @@ func (l *expectations) withdraw(at core.Stamp, c *core.RequestWithdrawal) *withd
 func (w *withdrawal) tree() object {
 	return object{
 		"withdrawal_id": str(w.ID), "client_withdrawal_id": w.ClientID, "amount": str(w.Amount), "destination": w.Destination,
-		"status": [...]string{"pending", "completed", "rejected"}[w.Status], "seq": str(w.at.Seq), "ts": str(w.at.Ts),
+		"status": [...]string{"pending", "completed", "rejected", "pending", "pending", "rejected"}[w.State], "state": w.State.String(), "reference": w.Reference,
+		"seq": str(w.at.Seq), "ts": str(w.at.Ts),
 	}
 }
 

@@ -25,6 +25,15 @@ func withAudit(cmd core.Command, by core.Audit) core.Command {
 	out := reflect.New(reflect.TypeOf(cmd).Elem())
 	out.Elem().Set(reflect.ValueOf(cmd).Elem())
 	out.Elem().FieldByName("Audit").Set(reflect.ValueOf(by))
+	switch c := out.Interface().(type) { // the operator's listener of the tests needs no second operator
+	case *core.Deposit:
+		c.Alone = core.AloneBound{}
+	case *core.DecideWithdrawal:
+		c.To, c.Complete, c.Alone = c.Step(), false, core.AloneBound{}
+		if c.To != core.WithdrawalSent {
+			c.Reference = ""
+		}
+	}
 	return out.Interface().(core.Command)
 }
 
@@ -86,7 +95,13 @@ func operatorOperation(cmd core.Command) operation {
 			f.fault = "bad_amount"
 		}
 	case *core.DecideWithdrawal:
-		f.tool, f.target = "decide_withdrawal", fmt.Sprintf("/admin/withdrawals/%d/%s", c.Withdrawal, act(c.Complete, "reject", "complete"))
+		steps := map[core.WithdrawalState]string{core.WithdrawalApproved: "approve", core.WithdrawalSent: "send", core.WithdrawalCompleted: "complete", core.WithdrawalFailed: "fail", core.WithdrawalRejected: "reject"}
+		f.tool, f.target = "decide_withdrawal", fmt.Sprintf("/admin/withdrawals/%d/%s", c.Withdrawal, steps[c.To])
+		if c.To == core.WithdrawalSent {
+			if f.body = (object{"reference": c.Reference}); c.Reference == "" {
+				f.fault = "schema_violation"
+			}
+		}
 	}
 	f.args = f.body
 	return f

@@ -28,7 +28,7 @@ class Api:
         return self.call("DELETE", query("/v1/portfolio/orders", {"market_id": market_id, "group_id": group_id}))
 
     def cancel_by_client_order_id(self, client_order_id: str) -> records.Canceled:
-        """Cancel the resting order that this client_order_id placed, without its order_id: after a placement whose answer was lost. Scope `trade`, bucket `cancel`."""
+        """Cancel the order placed with this client_order_id, after a placement whose answer was lost. Scope `trade`, bucket `cancel`."""
         return self.call("DELETE", f"/v1/portfolio/orders/by-client-order-id/{client_order_id_of(client_order_id)}")
 
     def cancel_orders(self, body: records.CancelOrders) -> records.CancelResults:
@@ -36,7 +36,7 @@ class Api:
         return self.call("DELETE", "/v1/portfolio/orders/batch", body)
 
     def decrease(self, order_id: str, body: records.DecreaseOrder) -> records.Decreased:
-        """Lower what remains of an order, which keeps its place in the queue. For another price use replace_order. Scope `trade`, bucket `write`."""
+        """Lower what remains of an order; it keeps its place in the queue. For another price: replace_order. Scope `trade`, bucket `write`."""
         return self.call("POST", f"/v1/portfolio/orders/{order_id}/decrease", body)
 
     def disarm_deadman(self) -> records.Disarmed:
@@ -56,7 +56,7 @@ class Api:
         return self.call("GET", "/v1/portfolio/deadman")
 
     def get_deposit_address(self, *, min_seq: str | None = None) -> records.DepositAddress:
-        """Where to send a deposit, and which asset. Arrived ones are in list_deposits. Scope `read`, bucket `read`."""
+        """Where to send a deposit, and which asset. Arrived: list_deposits. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/deposits/address", {"min_seq": min_seq}))
 
     def get_fees(self, *, min_seq: str | None = None) -> records.Fees:
@@ -154,7 +154,7 @@ class Api:
         return self.call("GET", query(f"/v1/withdrawals/{withdrawal_id}", {"min_seq": min_seq}))
 
     def list_deposits(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.DepositList:
-        """Your deposits, newest first. For other changes of cash see list_ledger. Scope `read`, bucket `read`."""
+        """Your deposits, newest first. Other changes of cash: list_ledger. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/deposits", {"from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     def all_deposits(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.DepositRow]:
@@ -210,7 +210,7 @@ class Api:
                 return
 
     def list_markets(self, *, status: str | list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.MarketList:
-        """Market slots by market_id, closed ones too. What trades now: list_series. Scope `read`, bucket `read`."""
+        """Market slots by market_id, closed too. What trades now: list_series. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/markets", {"status": status, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     def all_markets(self, *, status: str | list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Market]:
@@ -252,7 +252,7 @@ class Api:
                 return
 
     def list_positions(self, *, market_id: int | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.PositionList:
-        """Contracts held in unresolved rounds; for others see list_settlements. Scope `read`, bucket `read`."""
+        """Contracts held in unresolved rounds; others: list_settlements. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/portfolio/positions", {"market_id": market_id, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     def all_positions(self, *, market_id: int | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Position]:
@@ -284,7 +284,7 @@ class Api:
         return self.call("GET", query("/v1/series", {"category": category, "min_seq": min_seq}))
 
     def list_settlements(self, *, round_number: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.SettlementList:
-        """Payouts of finished rounds, newest first; for others see list_positions. Scope `read`, bucket `read`."""
+        """Payouts of finished rounds, newest first; others: list_positions. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/portfolio/settlements", {"round_number": round_number, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     def all_settlements(self, *, round_number: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Settlement]:
@@ -312,7 +312,7 @@ class Api:
                 return
 
     def list_withdrawals(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.WithdrawalList:
-        """Your withdrawals, newest first, with status. Scope `read`, bucket `read`."""
+        """Your withdrawals, newest first, with state. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/withdrawals", {"from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     def all_withdrawals(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Withdrawal]:
@@ -338,7 +338,7 @@ class Api:
         return self.call("POST", "/v1/portfolio/redeem", body)
 
     def request_withdrawal(self, body: records.RequestWithdrawal) -> records.Withdrawal:
-        """Withdraw free cash; it returns if rejected. A repeat shows its state. Scope `withdraw`, bucket `write`."""
+        """Withdraw free cash; it returns if rejected. A repeat shows it. Scope `withdraw`, bucket `write`."""
         return self.call("POST", "/v1/withdrawals", body)
 
     def submit_forecast(self, body: records.SubmitForecast) -> records.SubmittedForecast:
@@ -366,7 +366,7 @@ class AsyncApi:
         return await self.call("DELETE", query("/v1/portfolio/orders", {"market_id": market_id, "group_id": group_id}))
 
     async def cancel_by_client_order_id(self, client_order_id: str) -> records.Canceled:
-        """Cancel the resting order that this client_order_id placed, without its order_id: after a placement whose answer was lost. Scope `trade`, bucket `cancel`."""
+        """Cancel the order placed with this client_order_id, after a placement whose answer was lost. Scope `trade`, bucket `cancel`."""
         return await self.call("DELETE", f"/v1/portfolio/orders/by-client-order-id/{client_order_id_of(client_order_id)}")
 
     async def cancel_orders(self, body: records.CancelOrders) -> records.CancelResults:
@@ -374,7 +374,7 @@ class AsyncApi:
         return await self.call("DELETE", "/v1/portfolio/orders/batch", body)
 
     async def decrease(self, order_id: str, body: records.DecreaseOrder) -> records.Decreased:
-        """Lower what remains of an order, which keeps its place in the queue. For another price use replace_order. Scope `trade`, bucket `write`."""
+        """Lower what remains of an order; it keeps its place in the queue. For another price: replace_order. Scope `trade`, bucket `write`."""
         return await self.call("POST", f"/v1/portfolio/orders/{order_id}/decrease", body)
 
     async def disarm_deadman(self) -> records.Disarmed:
@@ -394,7 +394,7 @@ class AsyncApi:
         return await self.call("GET", "/v1/portfolio/deadman")
 
     async def get_deposit_address(self, *, min_seq: str | None = None) -> records.DepositAddress:
-        """Where to send a deposit, and which asset. Arrived ones are in list_deposits. Scope `read`, bucket `read`."""
+        """Where to send a deposit, and which asset. Arrived: list_deposits. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/deposits/address", {"min_seq": min_seq}))
 
     async def get_fees(self, *, min_seq: str | None = None) -> records.Fees:
@@ -495,7 +495,7 @@ class AsyncApi:
         return await self.call("GET", query(f"/v1/withdrawals/{withdrawal_id}", {"min_seq": min_seq}))
 
     async def list_deposits(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.DepositList:
-        """Your deposits, newest first. For other changes of cash see list_ledger. Scope `read`, bucket `read`."""
+        """Your deposits, newest first. Other changes of cash: list_ledger. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/deposits", {"from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     async def all_deposits(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.DepositRow]:
@@ -555,7 +555,7 @@ class AsyncApi:
                 return
 
     async def list_markets(self, *, status: str | list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.MarketList:
-        """Market slots by market_id, closed ones too. What trades now: list_series. Scope `read`, bucket `read`."""
+        """Market slots by market_id, closed too. What trades now: list_series. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/markets", {"status": status, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     async def all_markets(self, *, status: str | list[Literal["trading", "frozen", "proposed", "settled", "void"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Market]:
@@ -600,7 +600,7 @@ class AsyncApi:
                 return
 
     async def list_positions(self, *, market_id: int | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.PositionList:
-        """Contracts held in unresolved rounds; for others see list_settlements. Scope `read`, bucket `read`."""
+        """Contracts held in unresolved rounds; others: list_settlements. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/portfolio/positions", {"market_id": market_id, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     async def all_positions(self, *, market_id: int | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Position]:
@@ -634,7 +634,7 @@ class AsyncApi:
         return await self.call("GET", query("/v1/series", {"category": category, "min_seq": min_seq}))
 
     async def list_settlements(self, *, round_number: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.SettlementList:
-        """Payouts of finished rounds, newest first; for others see list_positions. Scope `read`, bucket `read`."""
+        """Payouts of finished rounds, newest first; others: list_positions. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/portfolio/settlements", {"round_number": round_number, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     async def all_settlements(self, *, round_number: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Settlement]:
@@ -664,7 +664,7 @@ class AsyncApi:
                 return
 
     async def list_withdrawals(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.WithdrawalList:
-        """Your withdrawals, newest first, with status. Scope `read`, bucket `read`."""
+        """Your withdrawals, newest first, with state. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/withdrawals", {"from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     async def all_withdrawals(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Withdrawal]:
@@ -691,7 +691,7 @@ class AsyncApi:
         return await self.call("POST", "/v1/portfolio/redeem", body)
 
     async def request_withdrawal(self, body: records.RequestWithdrawal) -> records.Withdrawal:
-        """Withdraw free cash; it returns if rejected. A repeat shows its state. Scope `withdraw`, bucket `write`."""
+        """Withdraw free cash; it returns if rejected. A repeat shows it. Scope `withdraw`, bucket `write`."""
         return await self.call("POST", "/v1/withdrawals", body)
 
     async def submit_forecast(self, body: records.SubmitForecast) -> records.SubmittedForecast:

@@ -479,7 +479,9 @@ class WithdrawalEvent(TypedDict):
     client_withdrawal_id: "str"
     destination: "str"
     event: "Literal['withdrawal']"
+    reference: "str"
     seq: "str"
+    state: "Literal['pending', 'approved', 'sent', 'completed', 'failed', 'rejected']"
     status: "Literal['pending', 'completed', 'rejected']"
     ts: "str"  # ns
     withdrawal_id: "str"

@@ -812,7 +812,9 @@ class Withdrawal(TypedDict):
     amount: "str"  # Pips
     client_withdrawal_id: "str"
     destination: "str"
+    reference: "str"
     seq: "str"
+    state: "Literal['pending', 'approved', 'sent', 'completed', 'failed', 'rejected']"
     status: "Literal['pending', 'completed', 'rejected']"
     ts: "str"  # ns
     withdrawal_id: "str"
@@ -829,7 +831,9 @@ class WithdrawalRead(TypedDict):
     as_of_seq: "str"  # Stream seq this is current as of
     client_withdrawal_id: "str"
     destination: "str"
+    reference: "str"
     seq: "str"
+    state: "Literal['pending', 'approved', 'sent', 'completed', 'failed', 'rejected']"
     status: "Literal['pending', 'completed', 'rejected']"
     ts: "str"  # ns
     withdrawal_id: "str"

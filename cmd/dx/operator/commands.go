@@ -40,13 +40,17 @@ type Commands struct {
 	Fees         adminFees         `cmd:"" help:"Replace the fee schedule."`
 	Schedule     adminSchedule     `cmd:"" help:"Replace the schedule of planned windows."`
 	Withdrawals  adminWithdrawals  `cmd:"" help:"List the withdrawals of all accounts."`
-	Complete     adminComplete     `cmd:"" help:"Complete a pending withdrawal."`
-	Reject       adminReject       `cmd:"" help:"Reject a pending withdrawal and return its amount."`
+	Approve      adminApprove      `cmd:"" help:"Approve a pending withdrawal: it is to be paid."`
+	Send         adminSend         `cmd:"" help:"Note that an approved withdrawal is paid, and by which payment."`
+	Complete     adminComplete     `cmd:"" help:"Complete a withdrawal whose payment has arrived, or a pending one that was paid by hand."`
+	Fail         adminFail         `cmd:"" help:"Note that the payment of a withdrawal failed, and return its amount."`
+	Reject       adminReject       `cmd:"" help:"Reject a withdrawal that is not paid, and return its amount."`
 	Tick         adminTick         `cmd:"" help:"Post the price of a source."`
 	Snapshot     adminSnapshot     `cmd:"" help:"Write a snapshot now."`
 	Audit        adminAudit        `cmd:"" help:"List the actions of operators and accounts, newest first, with seq, who and why."`
 	Operator     adminOperator     `cmd:"" help:"Add, list or revoke named operators."`
 	Approvals    adminApprovals    `cmd:"" help:"List, approve or reject the actions that wait for a second operator."`
+	Whoami       adminWhoami       `cmd:"" help:"Show the operator of the token, with role, actions and the limit of two-person approval."`
 	State        adminState        `cmd:"" help:"Show the venue's seq and state hash, and the terms of the money invariant in pips."`
 }
 
@@ -60,6 +64,8 @@ Examples:
   dx admin pause 3 --reason "the source is wrong"
   dx admin operator add alice --role treasurer
   dx admin withdrawals --status pending
+  dx admin approve 2291
+  dx admin send 2291 --reference bank-88
   dx admin approvals approve 4711
   dx admin audit --user 7
   dx admin state`
@@ -225,8 +231,14 @@ type (
 	adminPause    struct{ marketAction }
 	adminUnpause  struct{ marketAction }
 	adminVoid     struct{ marketAction }
+	adminApprove  struct{ withdrawalAction }
 	adminComplete struct{ withdrawalAction }
+	adminFail     struct{ withdrawalAction }
 	adminReject   struct{ withdrawalAction }
+	adminSend     struct {
+		withdrawalAction
+		Reference string `required:"" help:"Of the payment, such as its number at the bank." placeholder:"REF"`
+	}
 
 	adminPropose struct {
 		marketAction
@@ -247,6 +259,7 @@ type (
 	}
 	adminSnapshot struct{ operatorFlags }
 	adminState    struct{ operatorFlags }
+	adminWhoami   struct{ operatorFlags }
 
 	accountAction struct {
 		operatorFlags
@@ -380,8 +393,20 @@ func (c *adminFees) Run(ctx context.Context, out io.Writer) error {
 	})
 }
 
+func (c *adminApprove) Run(ctx context.Context, out io.Writer) error {
+	return c.post(ctx, out, "approve")
+}
+func (c *adminSend) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/withdrawals/%d/send", c.Withdrawal), struct {
+		Reference string `json:"reference"`
+		schemas.AuditReason
+	}{c.Reference, c.auditReason()})
+}
 func (c *adminComplete) Run(ctx context.Context, out io.Writer) error {
 	return c.post(ctx, out, "complete")
+}
+func (c *adminFail) Run(ctx context.Context, out io.Writer) error {
+	return c.post(ctx, out, "fail")
 }
 func (c *adminReject) Run(ctx context.Context, out io.Writer) error {
 	return c.post(ctx, out, "reject")
@@ -397,6 +422,10 @@ func (c *adminTick) Run(ctx context.Context, out io.Writer) error {
 
 func (c *adminSnapshot) Run(ctx context.Context, out io.Writer) error {
 	return c.request(ctx, out, "POST", "/snapshot", c.auditReason())
+}
+
+func (c *adminWhoami) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "GET", "/whoami", nil)
 }
 
 func (c *adminState) Run(ctx context.Context, out io.Writer) error {

@@ -53,7 +53,7 @@ type (
 	operatorAdd struct {
 		operatorFlags
 		Name string `arg:"" help:"Name that the audit shows: letters, digits and . _ @ -."`
-		Role string `help:"viewer (reads), support (keys, tokens, orders, suspensions), treasurer (deposits, withdrawals) or admin (everything)." required:"" enum:"viewer,support,treasurer,admin"`
+		Role string `help:"viewer (reads), support (keys, tokens, orders, suspensions), treasurer (deposits, withdrawals), service (a funding service) or admin (everything)." required:"" enum:"viewer,support,treasurer,service,admin"`
 	}
 	operatorList   struct{ operatorFlags }
 	operatorRevoke struct {

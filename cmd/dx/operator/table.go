@@ -19,8 +19,8 @@ import (
 // columns are those of the tables that have fewer than their rows have members. A column without a value
 // in any row is left out. age is the time since ts or requested_ts.
 var columns = map[string]string{
-	"withdrawals":         "withdrawal_id user_id amount destination status age",
-	"withdrawals_pending": "withdrawal_id amount destination age",
+	"withdrawals":         "withdrawal_id user_id amount destination state reference age",
+	"withdrawals_pending": "withdrawal_id amount destination state reference age",
 	"approvals":           "approval_id status action requested_by age reason user_id amount deposit_id withdrawal_id destination market_id round_number settle_price feed price expires_ts decided_by",
 	"open_orders":         "order_id market_id side outcome tick remaining_qty created_ts",
 	"positions":           "market_id round_number yes_qty no_qty cost",
