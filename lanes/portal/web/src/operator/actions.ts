@@ -1,10 +1,10 @@
 // The actions of the page: what each says, asks and sends.
 import { VenueError } from '../venue/rest.ts'
 import type { U64 } from '../venue/wire.ts'
-import { actionDialog, type OperatorAction, type Done } from './actionDialog.svelte.ts'
+import { actionDialog, type Field, type OperatorAction, type Done } from './actionDialog.svelte.ts'
 import { money, pipsOf, printable, price, priceOf } from './text.ts'
 import { venue } from './venue.svelte.ts'
-import type { Account, Approval, Feed, Operator, Pending, Round, Withdrawal } from './wire.ts'
+import type { Account, Approval, Feed, Operator, Pending, Round, Withdrawal, WithdrawalState } from './wire.ts'
 
 const DOLLARS = 'An amount in dollars above 0, with at most four decimals.'
 const PRICE = 'A price above 0, with at most eight decimals.'
@@ -72,23 +72,41 @@ export function postPrice(f: Feed): void {
   })
 }
 
-export function decideWithdrawal(w: Withdrawal, complete: boolean): void {
-  open({
-    title: `${complete ? 'Approve' : 'Reject'} withdrawal ${w.withdrawal_id}`, yes: complete ? 'Approve the withdrawal' : 'Reject the withdrawal',
-    text: complete
-      ? `${money(w.amount)} leave account ${w.user_id} for “${printable(w.destination)}”. This is final; then the money is paid.`
-      : `${money(w.amount)} return to the free cash of account ${w.user_id}. This is final.`,
-    does: async (_, reason) => outcome(await send<Pending>('POST', `/admin/withdrawals/${w.withdrawal_id}/${complete ? 'complete' : 'reject'}`, { reason }), `Withdrawal ${w.withdrawal_id} is ${complete ? 'approved' : 'rejected'}.`),
-  })
+// Step takes a withdrawal on.
+export interface Step {
+  path: string
+  name: string // of the button
+  done: string // what the withdrawal is then
+  yes: string
+  says: (w: Withdrawal) => string
+  fields?: Field[]
 }
 
-// paymentFailed gives the money of an approved withdrawal back. The id of the deposit is made from
-// that of the withdrawal, as a funding service does it, so that the venue books it once.
-export function paymentFailed(w: Withdrawal): void {
+const PAYMENT = { name: 'reference', label: 'Reference of the payment', hint: 'Such as its number at the bank', reads: (text: string) => text.trim() || undefined, wrong: 'The reference that the bank gives the payment.' }
+const back = (w: Withdrawal): string => `${money(w.amount)} return to the free cash of account ${w.user_id}. This is final.`
+const REJECT: Step = { path: 'reject', name: 'Reject…', done: 'rejected', yes: 'Reject the withdrawal', says: back }
+
+// STEPS has what can be done with a withdrawal in each state.
+export const STEPS: Record<WithdrawalState, readonly Step[]> = {
+  pending: [
+    { path: 'approve', name: 'Approve…', done: 'approved', yes: 'Approve the withdrawal', says: (w) => `${money(w.amount)} of account ${w.user_id} are to be paid to “${printable(w.destination)}”. Pay once the approval is complete.` },
+    REJECT,
+  ],
+  approved: [
+    { path: 'send', name: 'Paid…', done: 'sent', yes: 'The payment is sent', says: (w) => `You have paid ${money(w.amount)} to “${printable(w.destination)}”.`, fields: [PAYMENT] },
+    REJECT,
+  ],
+  sent: [
+    { path: 'complete', name: 'Arrived…', done: 'completed', yes: 'The payment has arrived', says: (w) => `Payment ${printable(w.reference)} of ${money(w.amount)} has arrived at “${printable(w.destination)}”. This is final.` },
+    { path: 'fail', name: 'Came back…', done: 'failed', yes: 'Return the money', says: (w) => `Payment ${printable(w.reference)} came back. ${back(w)}` },
+  ],
+  completed: [], failed: [], rejected: [],
+}
+
+export function stepWithdrawal(w: Withdrawal, s: Step): void {
   open({
-    title: `Payment of withdrawal ${w.withdrawal_id} failed`, yes: 'Return the money',
-    text: `${money(w.amount)} return to account ${w.user_id} as the deposit returned-${w.withdrawal_id}. Do this only if the payment failed for good. It is booked once, also if the funding service does the same.`,
-    does: async (_, reason) => outcome(await send<Pending>('POST', `/admin/users/${w.user_id}/deposits`, { deposit_id: `returned-${w.withdrawal_id}`, amount: w.amount, reason }), `${money(w.amount)} are back in account ${w.user_id}.`),
+    title: `Withdrawal ${w.withdrawal_id}`, yes: s.yes, text: s.says(w), ...(s.fields && { fields: s.fields }),
+    does: async (v, reason) => outcome(await send<Pending>('POST', `/admin/withdrawals/${w.withdrawal_id}/${s.path}`, { ...v, reason }), `Withdrawal ${w.withdrawal_id} is ${s.done}.`),
   })
 }
 
@@ -109,11 +127,16 @@ export function described(a: Approval): string {
     case 'deposit':
       return `deposit ${money(a.amount!)} into account ${a.user_id}, ${printable(a.deposit_id!)}`
     case 'complete_withdrawal':
-      return `withdrawal ${a.withdrawal_id}, ${money(a.amount!)} of account ${a.user_id} to “${printable(a.destination!)}”`
+    case 'approve_withdrawal':
+    case 'fail_withdrawal':
+    case 'reject_withdrawal':
+      return `${a.action.split('_')[0]} withdrawal ${a.withdrawal_id}, ${money(a.amount!)} of account ${a.user_id} to “${printable(a.destination!)}”`
     case 'void_market':
       return `void market ${a.market_id}, round ${a.round_number}`
     case 'propose_price':
       return `settle market ${a.market_id}, round ${a.round_number} at ${price(a.settle_price!)}`
+    case 'set_fees':
+      return `fees of ${a.fees!.maker_rate} and ${a.fees!.taker_rate} in 1/10000, ${a.fees!.maker_rebate_pct} % to makers, ${a.fees!.referral_pct} % to referrers`
     default:
       return `price ${price(a.price!)} for feed ${a.feed} from ${printable(a.source!)}`
   }
@@ -189,7 +212,7 @@ export function revokeKey(a: Account, key: string, label: string): void {
 export function addOperator(): void {
   open({
     title: 'Add an operator', yes: 'Add the operator', text: 'The audit shows this name beside everything that the operator does. The token is shown once.',
-    fields: [{ name: 'name', label: 'Name', hint: 'Letters, digits and . _ @ -' }, { name: 'role', label: 'Role', options: ['viewer', 'support', 'treasurer', 'admin'] }],
+    fields: [{ name: 'name', label: 'Name', hint: 'Letters, digits and . _ @ -' }, { name: 'role', label: 'Role', options: ['viewer', 'support', 'treasurer', 'service', 'admin'] }],
     does: async (v, reason) => {
       const o = await send<{ operator_token: string }>('POST', '/admin/operators', { name: v['name'], role: v['role'], reason })
       return { text: `${v['name']} is an operator.`, secret: { what: `Operator token of ${v['name']}`, value: o.operator_token } }

@@ -66,8 +66,12 @@ export interface Withdrawal {
   amount: U64
   destination: string
   status: 'pending' | 'completed' | 'rejected'
+  state: WithdrawalState
+  reference: string // of the payment
   ts: U64
 }
+
+export type WithdrawalState = 'pending' | 'approved' | 'sent' | 'completed' | 'failed' | 'rejected'
 
 export interface Approval {
   approval_id: U64
@@ -90,6 +94,7 @@ export interface Approval {
   feed?: number
   source?: string
   price?: U64
+  fees?: { maker_rate: number; taker_rate: number; maker_rebate_pct: number; referral_pct: number }
 }
 
 // Pending is the answer 202 of an action that waits for a second operator.
