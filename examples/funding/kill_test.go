@@ -154,7 +154,7 @@ func TestReconcilesAfterKills(t *testing.T) {
 	}
 	api, portal, admin, own := freeAddress(t), freeAddress(t), freeAddress(t), freeAddress(t)
 	clean := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "DX_FUNDING_SECRET=" + testSecret}
-	var treasurer string // token of the service, which a venue that starts does not know yet
+	var token string // token of the service, which a venue that starts does not know yet
 	venue := &process{t: t, ready: "http://" + admin + "/livez", command: func() *exec.Cmd {
 		c := exec.Command(dx, "serve", "--oracle", "manual", "--mirror", "off", "--data", filepath.Join(dir, "venue"), "--api", api, "--portal", portal, "--admin", admin,
 			"--funding-url", "http://"+own, "--signup", "open")
@@ -163,7 +163,7 @@ func TestReconcilesAfterKills(t *testing.T) {
 	}}
 	service := &process{t: t, ready: "http://" + own + "/reconcile", command: func() *exec.Cmd {
 		c := exec.Command(os.Args[0], "-listen", own, "-venue", "http://"+admin, "-db", filepath.Join(dir, "funding.db"), "-bank", filepath.Join(dir, "bank"))
-		c.Env = append([]string{"FUNDING_TEST_SERVICE=1", "DX_OPERATOR_TOKEN=" + treasurer}, clean...)
+		c.Env = append([]string{"FUNDING_TEST_SERVICE=1", "DX_OPERATOR_TOKEN=" + token}, clean...)
 		return c
 	}}
 	venue.start()
@@ -187,8 +187,8 @@ func TestReconcilesAfterKills(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
-	create(testToken, "http://"+admin+"/admin/operators", "funding", map[string]string{"role": "treasurer"}, &operator)
-	treasurer = operator.OperatorToken
+	create(testToken, "http://"+admin+"/admin/operators", "funding", map[string]string{"role": "service"}, &operator)
+	token = operator.OperatorToken
 	service.start()
 	defer service.kill()
 
@@ -294,7 +294,7 @@ func TestReconcilesAfterKills(t *testing.T) {
 	if err := openAndCount(filepath.Join(dir, "funding.db"), `select count(*) from incoming where state = 'refused'`, &refused); err != nil || refused != 0 {
 		t.Errorf("%d deposits are refused, %v", refused, err)
 	}
-	if r.Paid != paid || r.Ledger.ByState["sent"] != paid || r.Ledger.ByState["returned"] != back {
+	if r.Paid != paid || r.Ledger.ByState["completed"] != paid || r.Ledger.ByState["failed"] != back {
 		t.Errorf("%+v, want %d paid and %d given back", r, paid, back)
 	}
 }

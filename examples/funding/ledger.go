@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	_ "modernc.org/sqlite" // the driver of database/sql
 )
@@ -17,7 +19,7 @@ create table if not exists incoming (reference text primary key, user_id integer
 	state text not null check (state in ('announced', 'credited', 'refused'))) strict;
 create table if not exists told_deposits (deposit_id text primary key, user_id integer not null, amount integer not null) strict;
 create table if not exists withdrawals (withdrawal_id integer primary key, user_id integer not null, amount integer not null, destination text not null,
-	state text not null check (state in ('requested', 'approved', 'paying', 'sent', 'failed', 'returned', 'rejected'))) strict;
+	state text not null check (state in ('requested', 'approved', 'paying', 'paid', 'sent', 'completed', 'failed', 'rejected', 'by_hand'))) strict;
 create table if not exists held (id text primary key, withdrawal_id integer, why text not null, event text not null) strict;
 `
 
@@ -117,12 +119,17 @@ func applyDeposit(ctx context.Context, tx *sql.Tx, e *event) (why string, err er
 }
 
 // applyWithdrawal writes down a withdrawal or moves it on. An event about an id that is known is held unless
-// it can be the decision of the same request.
+// it can be the next step of the same request. One that a person took on is left to that person.
 func applyWithdrawal(ctx context.Context, tx *sql.Tx, e *event) (why string, err error) {
 	w := e.Withdrawal
-	state := map[string]string{"withdrawal.requested": "requested", "withdrawal.approved": "approved", "withdrawal.rejected": "rejected"}[e.Type]
-	if state == "" {
+	state, known := strings.CutPrefix(e.Type, "withdrawal.")
+	before, ok := follows[state]
+	if !known || !ok {
 		return "", fmt.Errorf("an event of the unknown type %s", e.Type)
+	}
+	mine := w.Reference == reference(w.WithdrawalID) // this service has paid it
+	if !mine && (state == "sent" || state == "completed" || state == "failed") {
+		state, before = "by_hand", []string{"requested", "approved", "by_hand"}
 	}
 	var was withdrawal
 	var heldBefore bool
@@ -138,12 +145,25 @@ func applyWithdrawal(ctx context.Context, tx *sql.Tx, e *event) (why string, err
 		why = fmt.Sprintf("an event of withdrawal %d is held", w.WithdrawalID)
 	case state == "requested":
 		why = fmt.Sprintf("withdrawal %d was requested before, and is %s", w.WithdrawalID, was.State)
-	case was.State != "requested":
+	case mine && slices.Contains(before, was.State) && was.State != "paying" && was.State != "paid":
+		// The answer to the request has told it.
+	case !slices.Contains(before, was.State):
 		why = fmt.Sprintf("withdrawal %d is %s already", w.WithdrawalID, was.State)
 	default:
 		_, err = tx.ExecContext(ctx, `update withdrawals set state = ? where withdrawal_id = ?`, state, w.WithdrawalID)
 	}
 	return why, err
+}
+
+// follows has, for each state that an event tells, the states before it. The answers of the venue tell the
+// service's own steps too, and may come later than the events.
+var follows = map[string][]string{
+	"requested": nil,
+	"approved":  {"requested"},
+	"sent":      {"paying", "paid", "sent", "completed", "failed"},
+	"completed": {"paid", "sent", "completed"},
+	"failed":    {"paid", "sent", "failed"},
+	"rejected":  {"requested", "approved"},
 }
 
 // held is an event that contradicts the ledger. A person deletes its row, once it is decided.
@@ -166,7 +186,7 @@ func (l *ledger) announced(ctx context.Context) ([]deposit, error) {
 // open returns the withdrawals in which something is left to do, oldest first, without those of which an
 // event is held.
 func (l *ledger) open(ctx context.Context) ([]withdrawal, error) {
-	return rowsOf(ctx, l.db, `select withdrawal_id, user_id, amount, destination, state from withdrawals where state in ('requested', 'approved', 'paying', 'failed') and not exists (select 1 from held where held.withdrawal_id = withdrawals.withdrawal_id) order by withdrawal_id`,
+	return rowsOf(ctx, l.db, `select withdrawal_id, user_id, amount, destination, state from withdrawals where state in ('requested', 'approved', 'paying', 'paid', 'sent') and not exists (select 1 from held where held.withdrawal_id = withdrawals.withdrawal_id) order by withdrawal_id`,
 		func(w *withdrawal) []any { return []any{&w.ID, &w.User, &w.Amount, &w.Destination, &w.State} })
 }
 
@@ -193,9 +213,9 @@ func (l *ledger) setIncoming(ctx context.Context, reference, state string) error
 	return err
 }
 
-// setWithdrawal moves a withdrawal from one state to the next.
+// setWithdrawal moves a withdrawal from one state to the next, unless an event has done it before.
 func (l *ledger) setWithdrawal(ctx context.Context, id int64, from, to string) error {
-	r, err := l.db.ExecContext(ctx, `update withdrawals set state = ? where withdrawal_id = ? and state = ?`, to, id, from)
+	r, err := l.db.ExecContext(ctx, `update withdrawals set state = ? where withdrawal_id = ? and state in (?, ?)`, to, id, from, to)
 	if err != nil {
 		return err
 	}
@@ -208,7 +228,7 @@ func (l *ledger) setWithdrawal(ctx context.Context, id int64, from, to string) e
 // sums are the totals of the ledger, in pips.
 type sums struct {
 	Deposits    int64            `json:"deposits"`    // that the venue told
-	Withdrawals int64            `json:"withdrawals"` // that the venue told, without the rejected ones
+	Withdrawals int64            `json:"withdrawals"` // that the venue told, without those whose amount is back
 	ByState     map[string]int64 `json:"by_state"`    // of the withdrawals
 }
 
@@ -228,7 +248,7 @@ func (l *ledger) sums(ctx context.Context) (s sums, err error) {
 		if err := rows.Scan(&state, &amount); err != nil {
 			return s, err
 		}
-		if s.ByState[state] = amount; state != "rejected" {
+		if s.ByState[state] = amount; state != "rejected" && state != "failed" {
 			s.Withdrawals += amount
 		}
 	}

@@ -125,7 +125,7 @@ func TestEventsAfterARestore(t *testing.T) {
 	}
 	paid := func() int64 {
 		t.Helper()
-		for range 3 { // each time one state further
+		for range 6 { // each time one state further
 			if err := s.work(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestEventsAfterARestore(t *testing.T) {
 		t.Errorf("%d are paid", got)
 	}
 	sums, err := s.ledger.sums(t.Context())
-	if err != nil || sums.Deposits != 100 || sums.Withdrawals != 40 || sums.ByState["sent"] != 40 {
+	if err != nil || sums.Deposits != 100 || sums.Withdrawals != 40 || sums.ByState["completed"] != 40 {
 		t.Errorf("%+v %v", sums, err)
 	}
 }

@@ -172,9 +172,10 @@ func (s *service) compare(ctx context.Context) (out report, err error) {
 	if out.Held, err = s.ledger.held(ctx); err != nil {
 		return out, err
 	}
-	// A payment that is under way may or may not have reached the bank.
-	sent, underWay := out.Ledger.ByState["sent"], out.Ledger.ByState["paying"]
-	out.Agrees = len(out.Held) == 0 && out.VenueDeposits == out.Ledger.Deposits && out.VenueWithdrawals == out.Ledger.Withdrawals && out.Paid >= sent && out.Paid <= sent+underWay
+	// A payment that is under way may not have reached the bank, or be back there.
+	by := out.Ledger.ByState
+	arrived, underWay := by["completed"], by["paying"]+by["paid"]+by["sent"]
+	out.Agrees = len(out.Held) == 0 && out.VenueDeposits == out.Ledger.Deposits && out.VenueWithdrawals == out.Ledger.Withdrawals && out.Paid >= arrived && out.Paid <= arrived+underWay
 	return out, nil
 }
 
@@ -239,30 +240,39 @@ func (s *service) work(ctx context.Context) error {
 
 // advance takes a withdrawal one state further.
 func (s *service) advance(ctx context.Context, w withdrawal) error {
+	next := func(to string, err error) error {
+		if err == nil {
+			s.hurry()
+			err = s.ledger.setWithdrawal(ctx, w.ID, w.State, to)
+		}
+		return err
+	}
 	switch w.State {
 	case "requested": // the event that follows moves it on
-		_, err := s.venue.complete(ctx, w.ID)
+		_, err := s.venue.step(ctx, w.ID, "approve")
 		return err
 	case "approved":
-		if err := s.ledger.setWithdrawal(ctx, w.ID, "approved", "paying"); err != nil {
-			return err
-		}
-		fallthrough
+		return next("paying", nil)
 	case "paying":
-		switch err := s.bank.pay(w.ID, w.Amount, w.Destination); {
-		case errors.Is(err, errClosed):
-			s.hurry()
-			return s.ledger.setWithdrawal(ctx, w.ID, "paying", "failed")
+		return next("paid", s.bank.pay(w.ID, w.Amount, w.Destination))
+	case "paid":
+		return next("sent", s.venue.send(ctx, w.ID, reference(w.ID)))
+	case "sent":
+		step, to := "complete", "completed"
+		switch err := s.bank.arrived(w.ID); {
+		case errors.Is(err, errClosed): // the money goes back to the account
+			step, to = "fail", "failed"
 		case err != nil:
 			return err
 		}
-		return s.ledger.setWithdrawal(ctx, w.ID, "paying", "sent")
-	case "failed": // the money goes back to the account
-		waits, err := s.venue.deposit(ctx, w.User, fmt.Sprintf("returned-%d", w.ID), w.Amount)
-		if err != nil || waits {
-			return err
+		waits, err := s.venue.step(ctx, w.ID, step)
+		if waits {
+			return nil
 		}
-		return s.ledger.setWithdrawal(ctx, w.ID, "failed", "returned")
+		return next(to, err)
 	}
 	return fmt.Errorf("withdrawal %d has the state %s", w.ID, w.State)
 }
+
+// reference names the payment of a withdrawal to the venue.
+func reference(id int64) string { return fmt.Sprintf("payment-%d", id) }

@@ -28,6 +28,7 @@ type event struct {
 		WithdrawalID int64  `json:"withdrawal_id,string"`
 		Amount       int64  `json:"amount,string"`
 		Destination  string `json:"destination"`
+		Reference    string `json:"reference"`
 	} `json:"withdrawal"`
 }
 
@@ -105,12 +106,18 @@ func (v *venue) deposit(ctx context.Context, user int64, id string, amount int64
 	return v.call(ctx, "POST", fmt.Sprintf("/admin/users/%d/deposits", user), map[string]string{"deposit_id": id, "amount": fmt.Sprint(amount)}, nil)
 }
 
-// complete approves a withdrawal. A second time changes nothing.
-func (v *venue) complete(ctx context.Context, id int64) (waits bool, err error) {
-	return v.call(ctx, "POST", fmt.Sprintf("/admin/withdrawals/%d/complete", id), struct{}{}, nil)
+// step takes a withdrawal one step on: approve, complete or fail. A second time changes nothing.
+func (v *venue) step(ctx context.Context, id int64, step string) (waits bool, err error) {
+	return v.call(ctx, "POST", fmt.Sprintf("/admin/withdrawals/%d/%s", id, step), struct{}{}, nil)
 }
 
-// totals returns the venue's sums, in pips: of deposits, and of withdrawals that are not rejected.
+// send tells which payment a withdrawal has. A second time changes nothing.
+func (v *venue) send(ctx context.Context, id int64, reference string) error {
+	_, err := v.call(ctx, "POST", fmt.Sprintf("/admin/withdrawals/%d/send", id), map[string]string{"reference": reference}, nil)
+	return err
+}
+
+// totals returns the venue's sums, in pips: of deposits, and of withdrawals whose amount is not back.
 func (v *venue) totals(ctx context.Context) (deposits, withdrawals int64, err error) {
 	var s struct {
 		Deposits    int64 `json:"deposits,string"`
