@@ -50,7 +50,13 @@ func (v *Venue) LogOpen() {
 	if v.follower != nil {
 		msg = "follower open"
 	}
-	v.lifecycle().Info(msg, "api", v.PublicURL(), "portal", v.PublicPortalURL(), "admin", v.AdminURL(), "data", v.options.Data)
+	args := []any{"api", v.PublicURL(), "portal", v.PublicPortalURL(), "admin", v.AdminURL(), "data", v.options.Data}
+	if v.follower == nil {
+		for _, s := range v.options.auditedSettings() {
+			args = append(args, s.Name, s.Value)
+		}
+	}
+	v.lifecycle().Info(msg, args...)
 }
 
 // logStart logs what starts, before anything can fail.

@@ -307,6 +307,9 @@ func (v *Venue) applyRules() error {
 	if err := v.activateRevision(); err != nil {
 		return err
 	}
+	if err := v.auditSettings(); err != nil {
+		return err
+	}
 	rules := v.wantedRules()
 	var now core.Rules
 	v.engine.Read(func(s *venue.Venue, _ *view.View) { now = s.Rules() })
@@ -352,7 +355,7 @@ func (v *Venue) activateRevision() error {
 		return nil // runDuties activates it
 	}
 	environment := core.EnvironmentOf(v.options.Environment)
-	if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Environment: environment, Audit: ownAudit}); err != nil {
+	if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Environment: environment, Settings: v.options.auditedSettings(), Audit: ownAudit}); err != nil {
 		return err
 	}
 	if at.Seq > 0 {
