@@ -11,8 +11,8 @@ import (
 func TestLayout(t *testing.T) {
 	l := layout{now: time.Unix(1_795_600_000, 0)}
 	for _, c := range []struct{ response, want string }{
-		{`{"withdrawals":[{"user_id":7,"withdrawal_id":"12","client_withdrawal_id":"a","amount":"12345","destination":"bank\u001b[2J\u202e","status":"pending","seq":"12","ts":"1795510000000000000"},{"user_id":8,"withdrawal_id":"130","client_withdrawal_id":"b","amount":"100000000","destination":"home","status":"pending","seq":"130","ts":"1795599999000000000"}],"cursor":"abc","as_of_seq":"9"}`, `
-WITHDRAWAL ID  USER ID     AMOUNT  DESTINATION  STATUS   AGE
+		{`{"withdrawals":[{"user_id":7,"withdrawal_id":"12","client_withdrawal_id":"a","amount":"12345","destination":"bank\u001b[2J\u202e","status":"pending","state":"pending","reference":"","seq":"12","ts":"1795510000000000000"},{"user_id":8,"withdrawal_id":"130","client_withdrawal_id":"b","amount":"100000000","destination":"home","status":"pending","state":"pending","reference":"","seq":"130","ts":"1795599999000000000"}],"cursor":"abc","as_of_seq":"9"}`, `
+WITHDRAWAL ID  USER ID     AMOUNT  DESTINATION  STATE    AGE
            12        7    $1.2345  bank�[2J�    pending  25h0m0s
           130        8  $10000.00  home         pending  1s
 There are more: --cursor abc
