@@ -18,8 +18,8 @@ import (
 
 // Fees above these need a second operator.
 const (
-	highRate   core.Rate = 1000 // in 1/10000
-	highShares           = 50   // rebate and referral together, in percent of the taker fee
+	highRate   = 1000 // in 1/10000
+	highShares = 50   // rebate and referral together, in percent of the taker fee
 )
 
 // needsApproval reports whether an action needs a second operator

@@ -74,7 +74,7 @@ func fixedValues() map[string][]string {
 		out[name+".status"] = rounds
 	}
 	for _, name := range []string{"Withdrawal", "WithdrawalRead", "WithdrawalEvent"} {
-		out[name+".status"] = Named(core.WithdrawalPending)
+		out[name+".status"], out[name+".state"] = []string{"pending", "completed", "rejected"}, core.WithdrawalStates()
 	}
 	return out
 }

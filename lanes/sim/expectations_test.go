@@ -89,6 +89,7 @@ type expectations struct {
 	byID             map[uint64]*withdrawal
 	fees             core.Fees
 	depositSeqs      map[string]uint64 // the seq of each deposit
+	approved         map[uint64]bool   // by approval
 	pausedByOperator map[generationID]bool
 	generations      map[core.MarketID]uint32 // of the last placement in each slot
 }
@@ -101,7 +102,7 @@ type generationID struct {
 
 func (l *expectations) init() {
 	l.log, l.accounts, l.live, l.byID = map[string][]*entry{}, map[core.UserID]*account{}, map[core.OrderID]*row{}, map[uint64]*withdrawal{}
-	l.fees, l.depositSeqs = core.Fees{Taker: 250}, map[string]uint64{}
+	l.fees, l.depositSeqs, l.approved = core.Fees{Taker: 250}, map[string]uint64{}, map[uint64]bool{}
 	l.pausedByOperator, l.generations = map[generationID]bool{}, map[core.MarketID]uint32{}
 }
 
@@ -182,7 +183,7 @@ func (l *expectations) recordOperator(at core.Stamp, cmd core.Command) {
 		}
 	case *core.DecideApproval:
 		switch x := c.Action; {
-		case !c.Approve:
+		case !c.Approve, l.approved[c.Approval]: // a repeat does nothing
 		case x.Kind == core.ApproveDeposit:
 			l.recordOperator(at, &core.Deposit{User: x.User, DepositID: x.DepositID, Amount: x.Amount})
 		case x.Kind == core.ApproveFees:
@@ -191,6 +192,9 @@ func (l *expectations) recordOperator(at core.Stamp, cmd core.Command) {
 			if to, ok := x.WithdrawalStep(); ok {
 				l.recordOperator(at, &core.DecideWithdrawal{Withdrawal: x.Withdrawal, To: to})
 			}
+		}
+		if c.Approve {
+			l.approved[c.Approval] = true
 		}
 	case *core.DecideWithdrawal:
 		if w, to := l.byID[c.Withdrawal], c.Step(); w.State != to {
