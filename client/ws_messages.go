@@ -67,7 +67,7 @@ func (l *streamConn) apply(ctx context.Context, m *serverMessage) (done applied,
 	case "user":
 		done.fresh, err = l.applyUserEvent(m)
 		return done, err
-	case "trade", "oracle", "round":
+	case "trade", "oracle", "round", "draining":
 		return applied{fresh: true}, nil
 	default:
 		return applied{}, nil // later versions may add types

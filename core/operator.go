@@ -156,3 +156,6 @@ type AloneBound struct {
 // Setting is a setting of the server as the state keeps it, so that a change over a restart is audited
 // (docs/rules/operation.md#settings-that-weaken).
 type Setting struct{ Name, Value string }
+
+// SettingMasterKey is the setting with the fingerprint of the master key.
+const SettingMasterKey = "master_key"

@@ -57,11 +57,11 @@ func (u *WSUpdate) Check() *Fault {
 	return nil
 }
 
-// WSAnswer is the response to a command. ID is omitted if the command's id could not be
-// read.
+// WSAnswer is the response to a command, or draining. ID is omitted if the command's id could not be
+// read, and of draining.
 type WSAnswer struct {
 	ID   Int    `json:"id,omitzero"`
-	Type string `json:"type" enum:"subscribed,unsubscribed,ok,error"`
+	Type string `json:"type" enum:"subscribed,unsubscribed,ok,error,draining"`
 	Msg  any    `json:"msg"`
 }
 
@@ -94,6 +94,11 @@ type WSSubscription struct {
 	Channel   string   `json:"channel" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user"`
 	Sid       int64    `json:"sid"`
 	MarketIDs []uint32 `json:"market_ids" nullable:"false" doc:"None: all markets"`
+}
+
+// WSDraining is the msg of draining.
+type WSDraining struct {
+	CloseTs U64 `json:"close_ts" pattern:"^[0-9]+$" doc:"When the connection is closed, ns"`
 }
 
 // WSData is one message of a subscription. Seq is the seq of the command that caused it,

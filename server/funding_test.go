@@ -110,7 +110,7 @@ func (s *fundingService) wants(want ...string) {
 				text += fmt.Sprintf(" %d %s %d", e.Deposit.UserID, e.Deposit.DepositID, e.Deposit.Amount)
 			}
 			if w := e.Withdrawal; w != nil {
-				text += fmt.Sprintf(" %d %s %d %s", w.UserID, w.ClientWithdrawalID, w.Amount, w.Destination)
+				text += strings.TrimSuffix(fmt.Sprintf(" %d %s %d %s %s", w.UserID, w.ClientWithdrawalID, w.Amount, w.Destination, w.Reference), " ")
 			}
 			got = append(got, text)
 		}
@@ -153,17 +153,24 @@ func TestFundingEvents(t *testing.T) {
 	}
 	s.wants(want...)
 	deposit := &core.Deposit{User: 2, DepositID: "bank-9", Amount: 1234}
-	w2 := submit(t, v, &core.DecideWithdrawal{Withdrawal: w1, Complete: true}, deposit, &core.RequestWithdrawal{User: 2, ClientID: "w-2", Amount: 1000, Destination: "iban-2"})
+	steps := func(w uint64, to ...core.WithdrawalState) (cmds []core.Command) {
+		for _, s := range to {
+			cmds = append(cmds, &core.DecideWithdrawal{Withdrawal: w, To: s, Reference: "payment"})
+		}
+		return cmds
+	}
+	submit(t, v, steps(w1, core.WithdrawalApproved, core.WithdrawalApproved, core.WithdrawalSent, core.WithdrawalCompleted)...)
+	w2 := submit(t, v, deposit, &core.RequestWithdrawal{User: 2, ClientID: "w-2", Amount: 1000, Destination: "iban-2"})
 	submit(t, v, deposit, &core.RequestWithdrawal{User: 2, ClientID: "w-2", Amount: 1000, Destination: "iban-2"}) // repeats are no events
-	want = append(want, "withdrawal.approved 1 w-1 500 iban-1", "deposit.credited 2 bank-9 1234", "withdrawal.requested 2 w-2 1000 iban-2")
+	want = append(want, "withdrawal.approved 1 w-1 500 iban-1", "withdrawal.sent 1 w-1 500 iban-1 payment", "withdrawal.completed 1 w-1 500 iban-1 payment", "deposit.credited 2 bank-9 1234", "withdrawal.requested 2 w-2 1000 iban-2")
 	s.wants(want...)
 	v.Close()
 
 	v = servertest.New(t, in) // without the service
-	submit(t, v, &core.DecideWithdrawal{Withdrawal: w2}, &core.Deposit{User: 1, DepositID: "bank-10", Amount: 7})
+	submit(t, v, append(steps(w2, core.WithdrawalApproved, core.WithdrawalSent, core.WithdrawalFailed), &core.Deposit{User: 1, DepositID: "bank-10", Amount: 7})...)
 	v.Close()
 	v = servertest.New(t, in, s.with)
-	want = append(want, "withdrawal.rejected 2 w-2 1000 iban-2", "deposit.credited 1 bank-10 7")
+	want = append(want, "withdrawal.failed 2 w-2 1000 iban-2 payment", "deposit.credited 1 bank-10 7")
 	s.wants(want...)
 	if s.repeat > 1 { // the answer to the last event before a close may be lost
 		t.Errorf("%d events were delivered again", s.repeat)

@@ -41,7 +41,7 @@ func (v *Venue) openLanes() {
 	if o.OAuth {
 		g.OAuth = &gate.OAuth{Path: mcp.Path, API: strings.TrimSuffix(api, "/"), Issuer: strings.TrimSuffix(v.PublicPortalURL(), "/"), Name: "Duplex"}
 	}
-	v.api.setHandler(g.Edge(routes))
+	v.api.setHandler(gate.Probes(v.health, g.Edge(routes)))
 
 	portalOptions := portal.Options{
 		Venue: g.Venue, Gate: g, Log: o.Log, Static: web.Files(), Changelog: duplex.Changelog,

@@ -121,6 +121,7 @@ func TestLifecycleLog(t *testing.T) {
 		log := slog.New(slog.NewJSONHandler(logs, nil))
 		v := servertest.OpenLive(t, t.TempDir(), func(o *server.Options) {
 			o.Environment, o.Version, o.Log, o.SignUp = environment, "1.2.3", log, "open"
+			o.DrainWait = time.Millisecond
 		})
 		v.LogOpen()
 		if _, err := v.Engine().Snapshot(); err != nil {
@@ -179,7 +180,7 @@ func TestLifecycleLog(t *testing.T) {
 			continue
 		}
 		life := strings.Join(slices.DeleteFunc(slices.Clone(order), func(msg string) bool { return !strings.Contains(msg, "venue") && !strings.Contains(msg, "written") }), ", ")
-		if life != "venue starts, venue open, snapshot written, venue stops, venue stopped, venue starting" {
+		if life != "venue starts, venue open, snapshot written, venue stops, venue drains, venue stopped, venue starting" {
 			t.Errorf("the order is %s", life)
 		}
 		for msg := range rows {

@@ -57,7 +57,7 @@ func (v *Venue) bind(progress *startProgress) (err error) {
 	if v.portal, err = v.listen("Portal", o.Portal, o.PortalListener, places.portal, gate.Starting(nil, rejects, nil)); err != nil {
 		return err
 	}
-	v.api, err = v.listen("API", o.API, o.APIListener, places.api, startingAPI(v.origins(), rejects))
+	v.api, err = v.listen("API", o.API, o.APIListener, places.api, gate.Probes(v.health, startingAPI(v.origins(), rejects)))
 	return err
 }
 

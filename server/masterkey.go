@@ -54,6 +54,12 @@ func masterKeyPath(data string) string { return filepath.Join(data, "master.key"
 // nextMasterKeyPath is the file of the new key while a rotation is in progress.
 func nextMasterKeyPath(data string) string { return masterKeyPath(data) + ".next" }
 
+// keepCurrent writes the current key to a file with its fingerprint, beside the one that the new key replaces.
+func (k *masterKeys) keepCurrent() error {
+	path := masterKeyPath(k.data) + "." + fingerprint(k.current)
+	return atomicfile.Write(path, []byte(hex.EncodeToString(k.current)+"\n"))
+}
+
 func (k *masterKeys) journal() string { return filepath.Join(k.data, "journal") }
 
 func (k *masterKeys) fingerprintFile() string {

@@ -37,7 +37,9 @@ func (v *Venue) openCluster(ctx context.Context, e *engine.Options) (err error) 
 		c.MasterKeys = append(c.MasterKeys, v.options.OldMasterKey)
 	}
 	c.Settings = v.clusterSettings(e.Caps)
+	v.awaitsMajority.Store(true)
 	v.cluster, err = cluster.Open(ctx, c)
+	v.awaitsMajority.Store(false)
 	if wrong := (*cluster.SettingError)(nil); errors.As(err, &wrong) {
 		return &OptionError{"Cluster", namedForUsers(wrong)}
 	}

@@ -162,6 +162,9 @@ type Options struct {
 	OpenFiles uint64
 	// ReplayGuard accepts each signed write once (docs/rules/accounts.md#replay-guard).
 	ReplayGuard bool
+	// DrainWait is how long Close lets reads go on while readiness fails and writes are refused, so that a
+	// balancer takes the node out before its ports close (docs/rules/operation.md#stopping). At most MaxDrainWait.
+	DrainWait time.Duration
 	// InFlight bounds the requests that place orders and are in flight; 0 is no bound.
 	InFlight int
 
@@ -264,6 +267,8 @@ func (o *Options) complete() error {
 		return &OptionError{"AccountRate", fmt.Errorf("it is not 0 with the sign-up %s, because whoever has an account can create keys: at least %d, or leave it out", o.SignUp, MinAccountRate)}
 	case o.AccountRate != nil && *o.AccountRate != 0 && *o.AccountRate < MinAccountRate:
 		return &OptionError{"AccountRate", fmt.Errorf("0 or at least %d, so that a batch fits", MinAccountRate)}
+	case o.DrainWait < 0 || o.DrainWait > MaxDrainWait:
+		return &OptionError{"DrainWait", fmt.Errorf("0s to %s", MaxDrainWait)}
 	case o.AccountKeys != nil && *o.AccountKeys < 0:
 		return &OptionError{"AccountKeys", fmt.Errorf("0 or more")}
 	case o.MasterKeyLost && o.MasterKey == nil:
@@ -379,6 +384,9 @@ func (o *Options) accountRateSetting() string {
 	}
 	return fmt.Sprint(*o.AccountRate)
 }
+
+// MaxDrainWait is the longest Options.DrainWait.
+const MaxDrainWait = 5 * time.Minute
 
 // DefaultAccountKeys is the number of live keys of an account if SignUp is not off.
 const DefaultAccountKeys = 50

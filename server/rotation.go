@@ -7,12 +7,15 @@ import (
 	"os"
 
 	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
 	"duplex/internal/atomicfile"
 )
 
 // rotateMasterKey makes a new master key and seals every secret under it. Until every secret
 // is sealed and durable, the new key is in a file beside the old one, so that the next start
-// can finish what a crash interrupts. It returns the number of secrets.
+// can finish what a crash interrupts. The old key stays in a file with its fingerprint, because older
+// backups need it. It returns the number of secrets.
 func (v *Venue) rotateMasterKey(ctx context.Context, by core.Audit) (int, error) {
 	v.rotateMu.Lock()
 	defer v.rotateMu.Unlock()
@@ -32,6 +35,12 @@ func (v *Venue) rotateMasterKey(ctx context.Context, by core.Audit) (int, error)
 	}
 	n, err := v.gate.ResealSecrets(ctx, by)
 	if err == nil {
+		err = v.auditMasterKey(ctx, next, by)
+	}
+	if err == nil {
+		err = v.keys.keepCurrent()
+	}
+	if err == nil {
 		err = errors.Join(os.Rename(nextMasterKeyPath(v.keys.data), masterKeyPath(v.keys.data)), atomicfile.SyncDir(v.keys.data))
 	}
 	if err == nil {
@@ -40,6 +49,27 @@ func (v *Venue) rotateMasterKey(ctx context.Context, by core.Audit) (int, error)
 		err = v.keys.setFingerprints(next)
 	}
 	return n, err
+}
+
+// auditMasterKey records the fingerprint of the key that is in force from now on, once.
+func (v *Venue) auditMasterKey(ctx context.Context, next []byte, by core.Audit) error {
+	before, after := fingerprint(v.keys.current), fingerprint(next)
+	var recorded string
+	v.engine.Read(func(s *venue.Venue, _ *view.View) {
+		for _, x := range s.Settings() {
+			if x.Name == core.SettingMasterKey {
+				recorded = x.Value
+			}
+		}
+	})
+	if recorded == after { // a rotation that a crash has interrupted
+		return nil
+	}
+	_, err := v.Submit(ctx, &core.ChangeSetting{Name: core.SettingMasterKey, Before: recorded, Value: after, Audit: by})
+	if err == nil {
+		v.options.Log.Warn("the master key is replaced", "before", before, "after", after, "operator", by.Who, "reason", by.Why)
+	}
+	return err
 }
 
 // finishKeyRotation finishes a rotation: one to Options.MasterKey, or one of the venue's own

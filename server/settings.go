@@ -22,6 +22,11 @@ func (o *Options) auditedSettings() []core.Setting {
 	}
 }
 
+// recordedSettings are those of a new record: the audited ones, and the master key, which changes otherwise.
+func (v *Venue) recordedSettings() []core.Setting {
+	return append(v.options.auditedSettings(), core.Setting{Name: core.SettingMasterKey, Value: fingerprint(v.keys.current)})
+}
+
 // auditSettings records the settings that differ from those of the last start, and logs them. A venue that
 // has no record gets one with its rules.
 func (v *Venue) auditSettings() error {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"duplex/cluster"
@@ -69,11 +70,14 @@ type Venue struct {
 	certificates       *tls.Config      // of the public listeners; nil without TLS
 	certificateEnd     func() time.Time // when the first certificate ends; nil without TLS, zero if none is in use
 
-	stopping   chan struct{} // closed by Close
-	sealsNew   bool          // of runDuties: the vault seals under the new master key
-	resealed   bool          // of runDuties: and every secret is sealed under it
-	rotateMu   sync.Mutex
-	stopPrices context.CancelFunc
+	opened         atomic.Bool   // requests are served
+	awaitsMajority atomic.Bool   // a member that starts
+	closing        atomic.Bool   // Close has begun
+	stopping       chan struct{} // closed by Close, after the drain
+	sealsNew       bool          // of runDuties: the vault seals under the new master key
+	resealed       bool          // of runDuties: and every secret is sealed under it
+	rotateMu       sync.Mutex
+	stopPrices     context.CancelFunc
 
 	archive    *archive         // nil: there is none
 	funding    *funding.Service // nil: there is none
@@ -188,6 +192,7 @@ func (v *Venue) open(ctx context.Context) (err error) {
 		return err
 	}
 	v.openLanes()
+	v.opened.Store(true)
 	v.background.Go(func() { v.followStatus(statusChanged) })
 	if v.cluster != nil {
 		v.background.Go(v.runDuties)
@@ -355,7 +360,7 @@ func (v *Venue) activateRevision() error {
 		return nil // runDuties activates it
 	}
 	environment := core.EnvironmentOf(v.options.Environment)
-	if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Environment: environment, Settings: v.options.auditedSettings(), Audit: ownAudit}); err != nil {
+	if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Environment: environment, Settings: v.recordedSettings(), Audit: ownAudit}); err != nil {
 		return err
 	}
 	if at.Seq > 0 {
@@ -479,14 +484,13 @@ func (v *Venue) Wait(ctx context.Context) error {
 // completes those in progress, closes all connections and writes a snapshot. It waits at
 // most StopTimeout, or until ctx ends. It must be called once.
 func (v *Venue) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, StopTimeout)
-	defer cancel()
 	begun := time.Now()
 	v.lifecycle().Info("venue stops", "seq", v.engine.Seq())
-	v.leaveLead(ctx)
-	v.engine.Drain()
+	v.closing.Store(true)
+	v.drain(ctx)
+	ctx, cancel := context.WithTimeout(ctx, StopTimeout)
+	defer cancel()
 	close(v.stopping)
-	v.stopPrices()
 	// http.Server does not close hijacked connections, and waits for blocked requests: so
 	// the event lane closes its own, and the agent lane ends the requests that wait for
 	// events.
@@ -518,6 +522,23 @@ func (v *Venue) Close(ctx context.Context) error {
 	}
 	v.lifecycle().Info("venue stopped", "seq", v.engine.Seq(), "took_ms", time.Since(begun).Milliseconds())
 	return nil
+}
+
+// drain takes the node from its callers: readiness fails, writes are refused, the sockets are told, and reads
+// go on for Options.DrainWait, or until ctx ends.
+func (v *Venue) drain(ctx context.Context) {
+	lead, cancel := context.WithTimeout(ctx, StopTimeout)
+	v.leaveLead(lead)
+	cancel()
+	v.engine.Drain()
+	v.stopPrices()
+	wait := v.options.DrainWait
+	if wait <= 0 {
+		return
+	}
+	v.eventLane.Drain(v.gate.Venue.Config.Wall().Time().Add(wait).UnixNano())
+	v.lifecycle().Info("venue drains", "for", wait)
+	backoff.Sleep(ctx, wait)
 }
 
 // openFunding connects the venue with its funding service.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/netip"
+	"time"
 
 	"duplex/cmd/dx/cli"
 	"duplex/core"
@@ -18,12 +19,14 @@ type accessFlags struct {
 	AllowedHosts    []host    `help:"Hosts by which clients reach the agent lane, besides loopback and the listener's own address: a name, or the host that a client behind a proxy or a forwarded port uses. A host without :port allows every port." placeholder:"HOST"`
 	TrustedProxies  []network `help:"Networks (CIDR) or addresses of proxies whose X-Forwarded-For is trusted, for the limits per address." placeholder:"CIDR"`
 
-	ConnectionsPerNetwork uint16 `help:"Connections of one network (an IPv4 address, an IPv6 /64) to a listener that have shown no valid signature or token; beyond it the oldest of these ends." default:"256"`
+	ConnectionsPerNetwork uint16        `help:"Connections of one network (an IPv4 address, an IPv6 /64) to a listener that have shown no valid signature or token; beyond it the oldest of these ends." default:"256"`
+	DrainWait             time.Duration `help:"After SIGTERM, go on to serve reads for this long while /readyz fails and writes are draining, so that a balancer takes the node out first." default:"0s"`
 }
 
 // to sets the flags in the options of a venue.
 func (f *accessFlags) to(o *server.Options) {
 	o.PublicURL, o.PublicPortalURL = string(f.PublicURL), string(f.PublicPortalURL)
+	o.DrainWait = f.DrainWait
 	o.Origins, o.ConnectionsPerNetwork = f.AllowOrigin, int(f.ConnectionsPerNetwork)
 	for _, h := range f.AllowedHosts {
 		o.Hosts = append(o.Hosts, string(h))

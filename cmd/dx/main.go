@@ -62,6 +62,7 @@ type commandLine struct {
 	Forecasts  trading.Forecasts `cmd:"" help:"List the account's forecasts with their scores."`
 	Watch      trading.Watch     `cmd:"" help:"Print the event stream, one line per message."`
 	Doctor     throughCmd        `cmd:"" help:"Check a venue, and the proxies in front of it, from where a client is."`
+	Ready      readyCmd          `cmd:"" help:"Exit with 0 if a node is ready for requests: for health checks."`
 	Top        topCmd            `cmd:"" help:"Show the nine series, an order book, its trades and your orders on a terminal."`
 	Bench      benchCmd          `cmd:"" help:"Load a venue on this machine and print throughput and latency."`
 	Feeds      feedsCmd          `cmd:"" help:"Watch or record the price sources."`

@@ -96,6 +96,27 @@ func checkMetricsAsked(t *testing.T, there map[string]bool, least int, belongs f
 	}
 }
 
+// TestAlertsHaveARunbook checks that the handbook says what to do about each alert.
+func TestAlertsHaveARunbook(t *testing.T) {
+	alerts, err := os.ReadFile(filepath.Join(operations, "alerts.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handbook, err := os.ReadFile(filepath.Join(operations, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := regexp.MustCompile(`- alert: (\w+)`).FindAllSubmatch(alerts, -1)
+	for _, a := range all {
+		if !strings.Contains(string(handbook), "**"+string(a[1])+"**") {
+			t.Errorf("docs/operations/README.md does not say what to do about %s", a[1])
+		}
+	}
+	if len(all) < 20 {
+		t.Errorf("only %d alerts", len(all))
+	}
+}
+
 // The example dx.toml is valid, and every setting that it mentions exists.
 func TestConfig(t *testing.T) {
 	example := filepath.Join(operations, "dx.toml")

@@ -67,7 +67,7 @@ func runVenue(ctx context.Context, o server.Options, logged venueLog, run func(*
 // optionFlags are the flags of the options that Open may reject.
 var optionFlags = map[string]string{
 	"API": "api", "Portal": "portal", "Admin": "admin", "Data": "data", "MasterKey": "master-key", "OldMasterKey": "master-key-old", "MasterKeyLost": "master-key-lost", "OperatorsLost": "operators-lost",
-	"Cluster": "cluster", "Follow": "from", "AccountRate": "account-rate", "AccountKeys": "account-keys", "ArchiveKeep": "archive-keep", "Mirror": "mirror", "OAuth": "oauth",
+	"Cluster": "cluster", "Follow": "from", "AccountRate": "account-rate", "AccountKeys": "account-keys", "ArchiveKeep": "archive-keep", "Mirror": "mirror", "OAuth": "oauth", "DrainWait": "drain-wait",
 	"PublicURL": "public-url", "PublicPortalURL": "public-portal-url", "Origins": "allow-origin", "FundingURL": "funding-url", "FundingSecret": "funding-secret", "SignUp": "signup", "SignUpToken": "signup-token",
 	"TLS.Cert": "tls-cert", "TLS.ACMEDomains": "acme-domain", "TLS.ACMEDirectory": "acme-directory", "TLS.ACMEHTTP": "acme-http",
 }

@@ -133,6 +133,9 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	case *core.DropApproval:
 		return Action{Name: "drop_approval", Detail: map[string]string{"approval_id": decimal(c.Approval)}}, c.Audit, true
 	case *core.ChangeSetting:
+		if c.Name == core.SettingMasterKey {
+			return Action{Name: "rotate_master_key", Detail: map[string]string{"before": c.Before, "after": c.Value}}, c.Audit, true
+		}
 		return Action{Name: "setting", Detail: map[string]string{"setting": c.Name, "before": c.Before, "after": c.Value}}, c.Audit, true
 	case *core.ResetToken:
 		return Action{Name: "reset_token", User: c.User}, c.Audit, true
@@ -151,6 +154,13 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 		return Action{Name: "post_tick", Detail: map[string]string{"feed": decimal(c.Tick.Feed), "price": decimal(c.Tick.Price)}}, c.Audit, true
 	}
 	return a, by, false
+}
+
+// ActionOf returns the action that a command is; false if it is none. It has no outcome, and nothing that is
+// only known once the command is executed.
+func ActionOf(cmd core.Command) (Action, bool) {
+	a, _, ok := actionOf(cmd)
+	return a, ok
 }
 
 // approvalAction returns an action about an approval, with the fields of what it approves.

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"duplex/core"
 	"duplex/core/engine"
+	"duplex/core/view"
 	"duplex/feeds"
 	"duplex/feeds/manual"
 	"duplex/lanes/funding"
@@ -84,8 +87,30 @@ func (l *lane) submit(ctx context.Context, c *gate.Call, cmd core.Command, reaso
 		return engine.Receipt{}, err
 	}
 	r, err := tools.Accepted(l.Venue.Engine.Submit(ctx, cmd))
-	l.logAction(c, r.Stamp.Seq, reason, err)
+	l.logAction(c, r.Stamp.Seq, reason, err, detailOf(cmd)...)
 	return r, err
+}
+
+// detailOf returns what the log says of a command: whom it is about, and its parameters, as in the audit.
+func detailOf(cmd core.Command) (args []any) {
+	a, ok := view.ActionOf(cmd)
+	if !ok {
+		return nil
+	}
+	if a.User != 0 {
+		args = append(args, "user_id", uint32(a.User))
+	}
+	if a.Market != 0 {
+		args = append(args, "market_id", uint32(a.Market))
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Detail)) {
+		as := name
+		if name == "action" { // that waits for its approval; the log's own is the request
+			as = "approval_action"
+		}
+		args = append(args, as, a.Detail[name])
+	}
+	return args
 }
 
 // logAction logs an action of the operator, with more attributes. seq is 0 if the action has none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -91,6 +92,9 @@ func (h *handshakes) handshake(p *place) {
 	t := tls.Server(c, h.config)
 	if err := t.HandshakeContext(ctx); err != nil {
 		h.failed.Add(1)
+		if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) && plain.Conn != nil && looksLikeHTTP(plain.RecordHeader[:]) {
+			_, _ = io.WriteString(plain.Conn, plainHTTP) // the client may have gone
+		}
 		_ = c.Close() // the client sees the end
 		return
 	}
@@ -107,6 +111,19 @@ func (h *handshakes) handshake(p *place) {
 	if !h.deliver(accepted{conn: conn}) {
 		_ = conn.Close()
 	}
+}
+
+// plainHTTP is the response to a request without TLS: a client that gets nothing looks for the fault elsewhere.
+const plainHTTP = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 28\r\nConnection: close\r\n\r\nThis port speaks HTTPS only\n"
+
+// looksLikeHTTP reports whether the first bytes of a connection are those of a request.
+func looksLikeHTTP(head []byte) bool {
+	for _, method := range []string{"GET /", "HEAD ", "POST ", "PUT /", "DELET", "OPTIO", "PATCH", "CONNE", "PRI *"} {
+		if string(head) == method {
+			return true
+		}
+	}
+	return false
 }
 
 // deliver passes a to accept. It returns false if the listener has been closed.

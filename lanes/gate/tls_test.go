@@ -116,6 +116,25 @@ func TestTLSProtocols(t *testing.T) {
 	}
 }
 
+// TestPlainRequestToTLS checks that a request without TLS is told so, and that other bytes are not.
+func TestPlainRequestToTLS(t *testing.T) {
+	l, _ := serveTLS(t, http.NotFoundHandler(), nil)
+	for head, want := range map[string]string{
+		"GET / HTTP/1.1\r\nHost: x\r\n\r\n": "HTTP/1.1 400 Bad Request\r\n", "POST /v1/time HTTP/1.1\r\n\r\n": "HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-x\r\n": "",
+	} {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(c, head) // the response shows whether it arrived
+		b, _ := io.ReadAll(c)
+		_ = c.Close()
+		if want == "" && strings.HasPrefix(string(b), "HTTP") || !strings.HasPrefix(string(b), want) {
+			t.Errorf("%q: %q, want %q", head, b, want)
+		}
+	}
+}
+
 // TestHandshakes checks that connections without a handshake end, free their places and
 // delay nobody.
 func TestHandshakes(t *testing.T) {

@@ -38,6 +38,7 @@ var answers = []messageDoc{
 	{name: "unsubscribed", title: "Unsubscribed", doc: "No further messages are sent on these sids.", typ: "unsubscribed", msgType: reflect.TypeFor[schemas.WSUnsubscribed]()},
 	{name: "subscription_updated", title: "Subscription changed", doc: "The markets that the subscription now covers. After get_snapshot, the snapshots follow.", typ: "ok", msgType: reflect.TypeFor[schemas.WSUpdated]()},
 	{name: "subscriptions", title: "Subscriptions", doc: "This connection's subscriptions.", typ: "ok", msgType: reflect.TypeFor[schemas.WSSubscriptions]()},
+	{name: "draining", title: "Draining", doc: "Not an answer: the venue stops, and closes this connection at close_ts with 1012. Reads go on until then; commands of the account are rejected. Connect to another node.", typ: "draining", msgType: reflect.TypeFor[schemas.WSDraining]()},
 	{name: "error", title: "Error", doc: "The command was rejected and changed nothing. The connection stays open. id is omitted if it could not be read.", typ: "error", msgType: reflect.TypeFor[schemas.WSError]()},
 }
 
@@ -113,7 +114,7 @@ func commandID() *huma.Schema {
 func (d schemaBuilder) answer(a *messageDoc) *huma.Schema {
 	s := d.envelope(reflect.TypeFor[schemas.WSAnswer](), a)
 	s.Properties["id"] = commandID()
-	if s.Required = []string{"type", "msg"}; a.typ != "error" {
+	if s.Required = []string{"type", "msg"}; a.typ != "error" && a.typ != "draining" {
 		s.Required = append(s.Required, "id")
 	}
 	return s

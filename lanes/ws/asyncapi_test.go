@@ -113,6 +113,8 @@ func recordMessages(t *testing.T) map[string]jsontext.Value {
 		}
 	}
 	send(`{"id":4,"cmd":"list_subscriptions"}`)
+	s.lane.Drain(1_795_403_706_000_000_000)
+	receive()
 	send(`{"id":5,"cmd":"unsubscribe","params":{"sids":[1,2]}}`)
 	send(`{"id":1,"cmd":"unsubscribe","params":{"sids":[1]}}`)
 	return got

@@ -11,6 +11,7 @@ import (
 	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/lanes/gate"
+	"duplex/schemas"
 	"duplex/tools"
 )
 
@@ -42,6 +43,7 @@ type Lane struct {
 	conns            map[*conn]struct{} // connections after their handshake
 	connsByKey       map[string]int     // connections by key, including those in their handshake
 	draining         bool
+	notice           *frame     // says when the lane closes; nil until it is known
 	deltas           []delta    // of the current command
 	dirtyAccounts    []*account // of the current batch
 }
@@ -91,6 +93,16 @@ func (l *Lane) Close(ctx context.Context) error {
 	}
 }
 
+// Drain tells every connection, also each one that is opened later, that the lane closes at a time (ns).
+func (l *Lane) Drain(closeTs int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notice = replyFrame(&schemas.WSAnswer{Type: "draining", Msg: &schemas.WSDraining{CloseTs: schemas.U64(closeTs)}})
+	for c := range l.conns {
+		c.send(l.notice)
+	}
+}
+
 // Restart closes every connection with 1012, because this node does not know the state of the venue
 // any more. New handshakes get node_behind while that is so.
 func (l *Lane) Restart() { l.each(func(c *conn) { c.close(restarting) }) }
@@ -129,6 +141,9 @@ func (l *Lane) register(c *conn) {
 	l.Stats.Opened.Add(1)
 	if !c.keyValid() {
 		c.close(keyRevoked)
+	}
+	if l.notice != nil {
+		c.send(l.notice)
 	}
 	if l.draining || !l.engine.ServesReads() {
 		c.close(restarting)

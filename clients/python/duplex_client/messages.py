@@ -44,6 +44,12 @@ class DepositEvent(TypedDict):
     ts: "str"  # ns
 
 
+class DrainingMessage(TypedDict):
+    id: NotRequired["int"]  # Chosen by the client; the answer repeats it
+    msg: "WSDraining"
+    type: "Literal['draining']"
+
+
 class ErrorMessage(TypedDict):
     id: NotRequired["int"]  # Chosen by the client; the answer repeats it
     msg: "WSError"
@@ -407,6 +413,10 @@ class WSChange(TypedDict):
     outcome: "Literal['yes', 'no']"
     qty: "int"
     tick: "int"  # In the outcome's own pips
+
+
+class WSDraining(TypedDict):
+    close_ts: "str"  # When the connection is closed, ns
 
 
 class WSError(TypedDict):

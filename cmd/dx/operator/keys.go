@@ -22,7 +22,7 @@ type rotateMaster struct {
 }
 
 func (r *rotateMaster) Help() string {
-	return `The venue makes a new master key, seals every key secret under it, and then replaces its master.key file. No request fails during this, and after a crash at any moment every secret can still be opened. Older backups need the old file.
+	return `The venue makes a new master key, seals every key secret under it, and then replaces its master.key file. No request fails during this, and after a crash at any moment every secret can still be opened. The old key stays as master.key.FINGERPRINT, because older backups need it, and the audit has a row.
 
 If the venue gets its master key from DX_MASTER_KEY, restart it instead, with the new key in DX_MASTER_KEY and the old one in DX_MASTER_KEY_OLD.
 
