@@ -87,7 +87,7 @@ func TestDrainWait(t *testing.T) {
 	}
 	select {
 	case at := <-told:
-		if told := at.Add(-wait); told.Before(now) || told.After(clock()) {
+		if sent := at.Add(-wait); sent.Before(now) || sent.After(clock()) {
 			t.Errorf("the socket is closed at %s, it says, %s after the venue began to drain", at, at.Sub(now))
 		}
 	case <-closed:
