@@ -44,7 +44,7 @@ func TestDrainWait(t *testing.T) {
 	const wait = 2 * time.Second
 	v := servertest.New(t, func(o *server.Options) { o.DrainWait = wait })
 	c := v.Client("alice", client.MaxAttempts(1))
-	told := make(chan time.Time, 1)
+	notices := make(chan time.Time, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	open, stream := make(chan struct{}), make(chan error, 1)
@@ -53,7 +53,7 @@ func TestDrainWait(t *testing.T) {
 			CloseTs int64 `json:"close_ts,string"`
 		}
 		if e.Type == "draining" && json.Unmarshal(e.Msg, &msg) == nil {
-			told <- time.Unix(0, msg.CloseTs)
+			notices <- time.Unix(0, msg.CloseTs)
 		}
 		if e.Type == "user_snapshot" {
 			close(open)
@@ -86,7 +86,7 @@ func TestDrainWait(t *testing.T) {
 		t.Errorf("a write while it drains: %v, want draining", err)
 	}
 	select {
-	case at := <-told:
+	case at := <-notices:
 		if sent := at.Add(-wait); sent.Before(now) || sent.After(clock()) {
 			t.Errorf("the socket is closed at %s, it says, %s after the venue began to drain", at, at.Sub(now))
 		}
