@@ -23,8 +23,13 @@ func (o *Options) auditedSettings() []core.Setting {
 }
 
 // recordedSettings are those of a new record: the audited ones, and the master key, which changes otherwise.
+// An arena has a new key in each run, and the same journal.
 func (v *Venue) recordedSettings() []core.Setting {
-	return append(v.options.auditedSettings(), core.Setting{Name: core.SettingMasterKey, Value: fingerprint(v.keys.current)})
+	all := v.options.auditedSettings()
+	if v.options.Virtual == nil {
+		all = append(all, core.Setting{Name: core.SettingMasterKey, Value: fingerprint(v.keys.current)})
+	}
+	return all
 }
 
 // auditSettings records the settings that differ from those of the last start, and logs them. A venue that

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"duplex/client"
 	"duplex/cmd/dx/cli"
@@ -27,9 +28,15 @@ func describeEvent(e *client.StreamEvent) (of, what string, err error) {
 		return decodeAndDescribe(e.Msg, roundLine)
 	case "user_snapshot":
 		return decodeAndDescribe(e.Msg, accountLine)
+	case "draining":
+		return decodeAndDescribe(e.Msg, drainingLine)
 	default:
 		return userLine(e)
 	}
+}
+
+func drainingLine(m *schemas.WSDraining) (of, what string) {
+	return noSubject, "the venue stops, and closes this stream at " + time.Unix(0, int64(m.CloseTs)).UTC().Format(time.TimeOnly) + " UTC"
 }
 
 // userLine describes an event of the account.
@@ -172,7 +179,7 @@ func depositLine(e *schemas.DepositEvent) (of, what string) {
 }
 
 func withdrawalLine(e *schemas.WithdrawalEvent) (of, what string) {
-	return noSubject, fmt.Sprintf("withdrawal %d of %s to %s: %s", e.WithdrawalID, cli.FormatDollars(e.Amount.Int64()), e.Destination, e.Status)
+	return noSubject, fmt.Sprintf("withdrawal %d of %s to %s: %s", e.WithdrawalID, cli.FormatDollars(e.Amount.Int64()), e.Destination, e.State)
 }
 
 func deadmanLine(e *schemas.DeadmanEvent) (of, what string) {

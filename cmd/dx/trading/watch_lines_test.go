@@ -28,6 +28,7 @@ func TestWatchLines(t *testing.T) {
 		"trade":              "1: trade: 4, YES @ 47¢, taker: buy NO (mint)",
 		"oracle":             "BTC: 66000.00 from 3 sources",
 		"round":              "1: round 1, btc-60s: void, strike 65000.00",
+		"draining":           "-: the venue stops, and closes this stream at 03:15:06 UTC",
 		"user_snapshot":      "-: account: $9995.30 free, $4.70 reserved, 1 order, 0 positions",
 		"user_order":         "1: order 14, buy 10 YES @ 47¢: partially_filled, 4 filled, 6 remaining",
 		"user_fill":          "1: fill of order 14 as maker: buy 4 YES, YES @ 47¢ (mint), fee $0.00",
