@@ -145,7 +145,7 @@ async function compare(name) {
   await snap(`${name}-account`)
 
   await go('withdrawals')
-  for (const [button, status] of [['Waiting', 'pending'], ['Approved', 'completed'], ['Rejected', 'rejected']]) {
+  for (const [button, status] of [['Waiting', 'pending'], ['Completed', 'completed'], ['Rejected', 'rejected']]) {
     await page.getByRole('button', { name: button, exact: true }).click()
     const rows = await all(`/admin/withdrawals?status=${status}`, 'withdrawals')
     assert.ok(rows.length > 0)
@@ -185,16 +185,16 @@ let failed = true
 try {
   // Monday: the people, and the accounts with their first deposits.
   tokens.ann = (await act('operator', 'add_operator', 'POST', '/admin/operators', { name: 'ann', role: 'admin' }, 'first admin', 201)).operator_token
-  for (const [name, role] of [['bob', 'admin'], ['tina', 'treasurer'], ['theo', 'treasurer'], ['sam', 'support'], ['vera', 'viewer']]) {
+  for (const [name, role] of [['bob', 'admin'], ['tina', 'treasurer'], ['theo', 'treasurer'], ['sam', 'support'], ['vera', 'viewer'], ['funding', 'service']]) {
     tokens[name] = (await act('ann', 'add_operator', 'POST', '/admin/operators', { name, role }, 'joins', 201)).operator_token
   }
   const people = []
   for (let n = 1; n <= ACCOUNTS; n++) {
     const { user_id } = await act('sam', 'create_user', 'POST', '/admin/users', { name: `person ${n}` }, 'signed the contract', 201)
-    const deposit = (amount, why, status) => act('tina', 'deposit', 'POST', `/admin/users/${user_id}/deposits`, { deposit_id: `wire-${n}`, amount: usd(amount) }, why, status)
+    const deposit = (who, amount, why, status) => act(who, 'deposit', 'POST', `/admin/users/${user_id}/deposits`, { deposit_id: `wire-${n}`, amount: usd(amount) }, why, status)
     if (n % 10 === 4) {
-      await decide('theo', 'approve', await deposit(5000, 'large wire', 202), 'seen at the bank')
-    } else await deposit(500 + n, 'wire', 201)
+      await decide('theo', 'approve', await deposit('tina', 5000, 'large wire', 202), 'seen at the bank')
+    } else await deposit('funding', 500 + n, 'wire', 201)
     const { api_key, secret } = await act('sam', 'create_key', 'POST', `/admin/users/${user_id}/keys`, { label: 'first', scopes: ['read', 'trade', 'withdraw'] }, 'asked for it', 201)
     people.push({ user_id, ...clientOf(venue, { api_key, secret }) })
   }
@@ -241,8 +241,11 @@ try {
   const judge = (who, id, what, why, status) => act(who, `${what}_withdrawal`, 'POST', `/admin/withdrawals/${id}/${what}`, {}, why, status)
   await judge('tina', await withdraw(dora, 100), 'complete', 'paid', 200)
   await judge('tina', await withdraw(emil, 50), 'reject', 'unknown payee', 200)
-  await decide('theo', 'approve', await judge('tina', await withdraw(carla, 2000), 'complete', 'large', 202), 'called back')
-  await decide('theo', 'reject', await judge('tina', await withdraw(carla, 1500), 'complete', 'large again', 202), 'not called back')
+  const large = await withdraw(carla, 2000)
+  await decide('theo', 'approve', await judge('tina', large, 'approve', 'large', 202), 'called back')
+  await act('tina', 'send_withdrawal', 'POST', `/admin/withdrawals/${large}/send`, { reference: 'bank-1' }, 'paid', 200)
+  await judge('tina', large, 'complete', 'arrived', 200)
+  await decide('theo', 'reject', await judge('tina', await withdraw(carla, 1500), 'approve', 'large again', 202), 'not called back')
   await withdraw(hugo, 25)
   assert.equal((await request('sam', 'POST', '/admin/users/1/deposits', { deposit_id: 'mine', amount: '1' })).said.error.code, 'missing_scope')
 
