@@ -39,7 +39,7 @@ func TestHealthOfTheAPI(t *testing.T) {
 }
 
 // TestDrainWait checks what a venue does between the beginning of its stop and the end of its drain: readiness fails,
-// writes are draining, reads go on, and sockets are told.
+// writes are draining, reads go on, and sockets get a notice.
 func TestDrainWait(t *testing.T) {
 	const wait = 2 * time.Second
 	v := servertest.New(t, func(o *server.Options) { o.DrainWait = wait })
@@ -91,7 +91,7 @@ func TestDrainWait(t *testing.T) {
 			t.Errorf("the socket is closed at %s, it says, %s after the venue began to drain", at, at.Sub(now))
 		}
 	case <-closed:
-		t.Error("the socket was told nothing")
+		t.Error("the socket got no notice")
 	}
 	<-closed
 	cancel()

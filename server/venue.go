@@ -524,7 +524,7 @@ func (v *Venue) Close(ctx context.Context) error {
 	return nil
 }
 
-// drain takes the node from its callers: readiness fails, writes are refused, the sockets are told, and reads
+// drain takes the node from its callers: readiness fails, writes are refused, the sockets get a notice, and reads
 // go on for Options.DrainWait, or until ctx ends.
 func (v *Venue) drain(ctx context.Context) {
 	lead, cancel := context.WithTimeout(ctx, StopTimeout)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,12 +19,15 @@ import (
 )
 
 // TestRotateMaster tests that no request fails while the master key is rotated, that
-// afterwards only the new master key opens the secrets, and that the venue starts with it.
+// afterwards only the new master key opens the secrets, that the venue starts with it, and that an older backup
+// starts with the key that the venue has kept. The audit has each rotation.
 func TestRotateMaster(t *testing.T) {
 	dir := t.TempDir()
 	h := servertest.OpenLive(t, dir, func(o *server.Options) { o.ReadRate = 100_000 })
 	old := servertest.MasterKey(t, dir)
 	keys := []schemas.NewKey{h.NewAccount("a"), h.NewAccount("bb"), h.NewAccount("ccc")}
+	backup, restored := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
+	expectCommand(t, 0, "whole", "backup", dir, "--to", backup)
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	var done atomic.Int64
@@ -62,7 +67,36 @@ func TestRotateMaster(t *testing.T) {
 			}
 		}
 	})
+	rotations, last := 0, ""
+	h.Engine().Read(func(_ *venue.Venue, w *view.View) {
+		for a := range w.Actions(0) { // newest first
+			if a.Name != "rotate_master_key" {
+				continue
+			}
+			if rotations++; last != "" && a.Detail["after"] != last || a.Who != "operator" || a.Why != "test" {
+				t.Errorf("rotation %d is %+v, and the next one was from %s", rotations, a, last)
+			}
+			last = a.Detail["before"]
+		}
+	})
 	h.Close()
+	kept := filepath.Join(dir, "master.key."+last) // that is in the audit with the first rotation
+	info, err := os.Stat(kept)
+	if err != nil || info.Mode().Perm() != 0o600 || rotations != 3 {
+		t.Fatalf("%d rotations in the audit, the file of the old key: %v %v", rotations, info, err)
+	}
+	text, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || string(key) != string(old) {
+		t.Fatalf("%s has another key, %v", kept, err)
+	}
+	expectCommand(t, 0, "whole", "restore", backup, "--data", restored)
+	b := servertest.OpenLive(t, restored, func(o *server.Options) { o.MasterKey = key })
+	servertest.CheckKey(t, b, keys[2])
+	b.Close()
 	h = servertest.OpenLive(t, dir, nil)
 	defer h.Close()
 	if string(servertest.MasterKey(t, dir)) == string(old) {

@@ -1,8 +1,8 @@
 package venue
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"duplex/core"
@@ -18,7 +18,7 @@ type aloneSums struct {
 func aloneKey(s *core.AloneSum) string {
 	key := "operator " + s.Operator
 	if s.Operator == "" {
-		key = "user " + strconv.FormatUint(uint64(s.User), 10)
+		key = fmt.Sprint("user ", s.User)
 	}
 	if s.Returned {
 		key += " returned"

@@ -158,6 +158,18 @@ func TestExpiredApprovals(t *testing.T) {
 	}
 }
 
+// TestExpiredApprovalsAreForgotten checks that the state does not keep approvals for ever.
+func TestExpiredApprovalsAreForgotten(t *testing.T) {
+	x := newStepsVenue(t, core.RevisionSteps)
+	w := x.withdraw("a")
+	x.ask(core.ApprovePayment, w)
+	x.at.Ts += core.ApprovalNs
+	x.ask(core.ApprovePayment, w)
+	if n := x.v.approvals.Len(); n != 1 {
+		t.Errorf("the state has %d approvals, want 1", n)
+	}
+}
+
 // TestApprovalOfAStepThatIsMade checks that an approval of a step that was made meanwhile does nothing, and that one of
 // a step that is no longer possible is refused.
 func TestApprovalOfAStepThatIsMade(t *testing.T) {

@@ -64,8 +64,9 @@ func (l *lane) depositAction(in *schemas.Deposit) (core.ApprovalAction, string, 
 	return x, in.Reason, l.needsApproval(&x, x.Amount)
 }
 
-// withdrawalAction returns what stepAction of an action is. A withdrawal that is unknown now is approved too,
-// because it may exist by the time the command is sequenced. One that is not approved yet is rejected by one.
+// withdrawalAction returns the action of a step of a withdrawal. A withdrawal that is unknown now needs a second
+// operator too, because it may exist by the time the command is sequenced. One person rejects one that is not
+// approved yet.
 func (l *lane) withdrawalAction(kind core.ApprovalKind) func(*schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
 	return func(in *schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
 		x := core.ApprovalAction{Kind: kind, Withdrawal: uint64(in.WithdrawalID)}

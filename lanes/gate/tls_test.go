@@ -116,7 +116,7 @@ func TestTLSProtocols(t *testing.T) {
 	}
 }
 
-// TestPlainRequestToTLS checks that a request without TLS is told so, and that other bytes are not.
+// TestPlainRequestToTLS checks that a request without TLS gets a response that says so, and that other bytes get none.
 func TestPlainRequestToTLS(t *testing.T) {
 	l, _ := serveTLS(t, http.NotFoundHandler(), nil)
 	for head, want := range map[string]string{
