@@ -259,7 +259,8 @@ type identity struct {
 	MasterKey string   `json:"master_key"` // fingerprint
 	Joined    bool     `json:"joined,omitempty"`
 	Forming   bool     `json:"forming,omitempty"`
-	Leaving   bool     `json:"leaving,omitempty"` // Detach was interrupted: the archive is complete, etcd's data may be gone
+	Diverged  string   `json:"diverged,omitempty"` // why this member has stopped: a majority attests another state
+	Leaving   bool     `json:"leaving,omitempty"`  // Detach was interrupted: the archive is complete, etcd's data may be gone
 
 	// Settings are those of the cluster; while Forming is set, those that the journal has in force. A start
 	// compares them before the node takes part in anything.

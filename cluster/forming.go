@@ -17,7 +17,8 @@ import (
 // it could elect a member that lacks groups which a majority, counting this one, has confirmed. So it
 // starts etcd only when others say that it is new:
 //
-//   - another member runs etcd and says that this one never took part, or
+//   - another member runs etcd and says that this one never took part: it is one of the founders, or the
+//     cluster has added it, and it joins; or
 //   - so many others have no data either, and the same master key and list of members, that they and this
 //     one are a majority: the cluster forms.
 //
@@ -30,31 +31,28 @@ const (
 	formingReply = time.Second            // for each answer
 )
 
-// awaitForming waits until this member, which has no data and does not join, may start etcd.
-func (c *Cluster) awaitForming(ctx context.Context) error {
+// awaitStanding waits until this member, which has no data and no --join, has a standing, so that it may start etcd.
+func (c *Cluster) awaitStanding(ctx context.Context) (standing, error) {
 	if len(c.opt.Members) == 1 || c.identity != nil {
-		return nil // nobody else has a vote; or this member begins with a journal
+		return standingFounder, nil // nobody else has a vote; or this member begins with a journal
 	}
 	stop, err := c.serveForming()
 	if err != nil {
-		return err
+		return standingOpen, err
 	}
 	defer stop()
 	said := time.Now()
 	for {
-		ok, err := c.mayForm(ctx)
-		if ok {
-			return nil
-		}
-		if isFinal(err) {
-			return err
+		is, err := c.findStanding(ctx)
+		if is != standingOpen || isFinal(err) {
+			return is, err
 		}
 		if time.Since(said) > 5*time.Second {
 			said = time.Now()
 			c.opt.Log.Info("this member waits: no majority of the members is there yet", "err", err)
 		}
 		if !backoff.Sleep(ctx, formingEvery) {
-			return ctx.Err()
+			return standingOpen, ctx.Err()
 		}
 	}
 }
@@ -89,42 +87,59 @@ func (c *Cluster) serveForming() (stop func(), err error) {
 	}, nil
 }
 
-// mayForm asks every other member once. The error says who does not answer; it is final if this member
+// standing is what this member, which has no data, is to the others.
+type standing int
+
+const (
+	standingOpen    standing = iota // not known yet
+	standingFounder                 // one of those that form the cluster
+	standingAdded                   // one that the cluster has added
+)
+
+// findStanding asks every other member once. The error says who does not answer; it is final if this member
 // has taken part, or must not.
-func (c *Cluster) mayForm(ctx context.Context) (bool, error) {
+func (c *Cluster) findStanding(ctx context.Context) (standing, error) {
 	var errs []error
 	without, other := 1, 0 // members without data: of the cluster that this one would form, it included; of another
 	for _, a := range c.opt.Members {
 		if a.Name == c.opt.Name {
 			continue
 		}
-		known, err := c.askForming(ctx, a)
+		is, err := c.askForming(ctx, a)
 		switch {
 		case isFinal(err):
-			return false, err
+			return standingOpen, err
 		case errors.Is(err, errOtherCluster):
 			if other++; other > len(c.opt.Members)/2 {
-				return false, finalError{err}
+				return standingOpen, finalError{err}
 			}
 			errs = append(errs, err)
 		case err != nil:
 			errs = append(errs, err)
-		case known:
-			return true, nil
+		case is != standingOpen:
+			return is, nil
 		default:
 			without++
 		}
 	}
-	return without > len(c.opt.Members)/2, errors.Join(errs...)
+	if without > len(c.opt.Members)/2 {
+		return standingFounder, nil
+	}
+	return standingOpen, errors.Join(errs...)
 }
 
-// askForming asks a member. known is true if it runs etcd, and knows this member as one that never took
-// part; else it has no data.
-func (c *Cluster) askForming(ctx context.Context, a Address) (known bool, err error) {
+// askForming asks a member. One that runs etcd knows the standing of this member, unless it has taken part; another
+// one has no data either, and its standing is open.
+func (c *Cluster) askForming(ctx context.Context, a Address) (standing, error) {
 	ctx, cancel := context.WithTimeout(ctx, formingReply)
 	defer cancel()
-	if _, _, err := c.askMember(ctx, a); err == nil || isFinal(err) {
-		return err == nil, err
+	switch learner, _, err := c.askMember(ctx, a); {
+	case isFinal(err):
+		return standingOpen, err
+	case err == nil && learner:
+		return standingAdded, nil
+	case err == nil:
+		return standingFounder, nil
 	}
 	var reply struct{ Name string }
 	header, err := c.toPeers.get(ctx, a.Peer, formingPath, &reply)
@@ -132,10 +147,10 @@ func (c *Cluster) askForming(ctx context.Context, a Address) (known bool, err er
 		err = errOtherCluster
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", a.Name, err)
+		return standingOpen, fmt.Errorf("%s: %w", a.Name, err)
 	}
 	if !slices.Contains(c.opt.Members, Address{reply.Name, a.Peer}) {
-		return false, fmt.Errorf("%s at %s is %q", a.Name, a.Peer, reply.Name)
+		return standingOpen, fmt.Errorf("%s at %s is %q", a.Name, a.Peer, reply.Name)
 	}
-	return false, nil
+	return standingOpen, nil
 }

@@ -73,6 +73,54 @@ func TestReplaceADeadVoter(t *testing.T) {
 	await(t, "remove of what was added", func() bool { return c.Remove(t.Context(), "d", true) == nil })
 }
 
+// TestAddedMemberJoins checks that a member which has lost its disk returns with the options with which it founded
+// the cluster, without --join: it is refused until it was removed, waits until it was added again under the same
+// name and address, gets its vote by itself, and starts again like any other.
+func TestAddedMemberJoins(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	l := r.open(0)
+	defer l.Close()
+	defer r.open(1).Close()
+	fill(t, l, 1, 1, 10) // a member without a group gets no vote
+	c := r.clusters[0]
+	r.stop(2)
+	r.remove("")
+	r.refuse("without its folder", refusal{"as before", nil, dataLost})
+	r.remove("") // the refused start made it
+	await(t, "remove of the member without a disk", func() bool { return c.Remove(t.Context(), "c", true) == nil })
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		r.start(2)
+	}()
+	await(t, "the member waits", func() bool {
+		resp, err := http.Get("http://" + r.options[2].Members[2].Peer + formingPath)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil && resp.StatusCode == http.StatusOK
+	})
+	r.noEtcd("before it was added")
+	await(t, "add under the same name and address", func() bool { return c.add(t.Context(), r.options[2].Members[2]) == nil })
+	<-started
+	if r.Failed() {
+		t.FailNow()
+	}
+	third := r.open(2)
+	await(t, "its vote", func() bool { c.lookNow(); return len(c.view.Load().voters) == 3 })
+	if s := c.Overview(); s.Members[2].Node != "c" || c.config.Load().find("c").Node != 4 {
+		t.Errorf("after add: %+v, want c as node 4", s)
+	}
+	if err := third.Close(); err != nil {
+		t.Error(err)
+	}
+	r.stop(2)
+	if r.start(2); r.clusters[2] == nil {
+		t.Error("it does not start again")
+	}
+}
+
 // TestFirstPolls checks that a member asks the others in short intervals until it has compared the clocks,
 // so that it does not begin with 2 s of clock_off.
 func TestFirstPolls(t *testing.T) {

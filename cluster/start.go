@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
+	"duplex/core/engine"
 	"duplex/core/journal"
 	"duplex/internal/backoff"
 )
@@ -22,9 +23,10 @@ import (
 // vote it could elect a member that lacks groups which a majority, counting this one, has confirmed.
 var errForgotten = errors.New("etcd's data of this member is lost, so it must not vote: " + replaceMember)
 
-// startEtcd starts etcd. A member that joins waits at its first start until another member answers
-// that it has been added. It has no vote then. If it has one, the cluster forms with it, after a
-// member that had a journal already.
+// startEtcd starts etcd. A member without data that was added joins, with or without --join, so that a member
+// which has lost its disk returns with the options that it always had. With --join it waits at its first start
+// until another member answers that it has been added. It has no vote then. If it has one, the cluster forms
+// with it, after a member that had a journal already.
 func (c *Cluster) startEtcd(ctx context.Context) (err error) {
 	if wal.Exist(filepath.Join(c.opt.Dir, "etcd", "member", "wal")) {
 		if err := checkEtcdData(c.opt.Dir, c.id); err != nil {
@@ -37,14 +39,18 @@ func (c *Cluster) startEtcd(ctx context.Context) (err error) {
 		return &journal.Damage{File: filepath.Join(c.opt.Dir, "etcd"), Err: errForgotten}
 	}
 	if !c.opt.Join {
-		if err := c.awaitForming(ctx); err != nil {
+		is, err := c.awaitStanding(ctx)
+		if err != nil {
 			return err
 		}
-		c.etcd, err = startEtcd(&c.opt)
-		if err != nil && strings.Contains(err.Error(), "already been bootstrapped") { // etcd has no value for it
-			return errTookPart(c.opt.Name)
+		if is == standingFounder {
+			c.etcd, err = startEtcd(&c.opt)
+			if err != nil && strings.Contains(err.Error(), "already been bootstrapped") { // etcd has no value for it
+				return errTookPart(c.opt.Name)
+			}
+			return err
 		}
-		return err
+		c.opt.Join = true
 	}
 	for stale := 0; ; {
 		learner, members, err := c.askMembership(ctx)
@@ -80,7 +86,7 @@ func isStaleMembers(err error) bool {
 
 // errTookPart refuses an empty data folder for a member that had another one.
 func errTookPart(name string) error {
-	return &OptionError{"data", fmt.Errorf("%s has taken part in this cluster with other data: replace it (dx cluster add under a new name or address, remove, promote)", name)}
+	return &OptionError{"data", fmt.Errorf("%s has taken part in this cluster with other data. If that is lost: dx cluster remove %s, then dx cluster add with the same name and address", name, name)}
 }
 
 // errOtherCluster refuses a member that would form another cluster than the one that answers.
@@ -147,6 +153,15 @@ func (c *Cluster) addressesOf(list []membership.Member) (of []Address) {
 	return of
 }
 
+// KeepDiverged records that this member has stopped because a majority attests another state, so that no later
+// start serves it again: some supervisors restart whatever ends, whatever its exit code.
+func (c *Cluster) KeepDiverged(why error) error {
+	c.lifeMu.Lock()
+	defer c.lifeMu.Unlock()
+	c.identity.Diverged = why.Error()
+	return c.identity.write(c.opt.Dir)
+}
+
 // checkIdentity compares the file CLUSTER with the options.
 func (c *Cluster) checkIdentity() error {
 	id := c.identity
@@ -164,6 +179,9 @@ func (c *Cluster) checkIdentity() error {
 	}
 	if id.Name != c.opt.Name {
 		return &SettingError{"--node", c.opt.Name, id.Name}
+	}
+	if id.Diverged != "" {
+		return fmt.Errorf("%w before, and is not started again (%s). Keep its data, find out why, and %s", engine.ErrDiverged, id.Diverged, replaceMember)
 	}
 	if id.Leaving {
 		return &OptionError{"data", fmt.Errorf("dx cluster detach of %s was interrupted: run it again", c.opt.Dir)}

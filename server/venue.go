@@ -476,7 +476,11 @@ func (v *Venue) Wait(ctx context.Context) error {
 	case err := <-v.failed:
 		return err
 	case <-v.engine.Stopped():
-		return v.engine.Err()
+		err := v.engine.Err()
+		if errors.Is(err, engine.ErrDiverged) && v.cluster != nil {
+			err = errors.Join(err, v.cluster.KeepDiverged(err))
+		}
+		return err
 	}
 }
 

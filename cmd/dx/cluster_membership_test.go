@@ -207,6 +207,8 @@ func TestClusterChangedRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.endsWith(2, 3, "diverged") // checkpoints are a minute apart
+	c.start(2)                   // as a supervisor does that heeds no exit code
+	c.endsWith(2, 3, "not started again")
 	for i := range 2 {
 		c.pay(i, user, fmt.Sprint("after-", i, "-"), 20)
 		if state, err := c.stateOf(i); state != "serving" {
