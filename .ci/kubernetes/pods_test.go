@@ -51,16 +51,25 @@ type pod struct {
 	logs  bytes.Buffer
 }
 
-// TestPods runs the pods of the StatefulSet: they found a cluster at once, one that has lost its volume returns from
+// TestPods runs the pods of the StatefulSet: they found a cluster once a majority is there, one that has lost its volume returns from
 // the same template once the operator has removed and added it, a rolling restart keeps two members ready, and kill -9
 // of all loses nothing. Needs root and iproute2, and mount and network namespaces of its own:
 //
 //	cd .ci/kubernetes && go test -c -o pods.test && unshare --net --mount ./pods.test -test.run Pods -test.v
 func TestPods(t *testing.T) {
 	c := newCluster(t)
-	for i := range c.pods {
-		c.create(i)
-	}
+	c.create(0)
+	c.await("a member alone is alive and waits", func() error {
+		if err := c.probe(0, c.m.container(t).LivenessProbe); err != nil {
+			return err
+		}
+		if err := c.probe(0, c.m.container(t).ReadinessProbe); err == nil || !strings.Contains(err.Error(), `"waiting for a majority"`) {
+			return fmt.Errorf("its readiness: %w", err)
+		}
+		return nil
+	})
+	c.create(1)
+	c.create(2)
 	c.awaitReady(0, 1, 2)
 	c.dx(0, "admin", "create-user", "alice")
 	c.status(0)

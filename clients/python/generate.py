@@ -80,7 +80,7 @@ def module(about, schemas, more=()):
 def messages(document):
     """Returns the module of the event lane. Message is what a subscription sends."""
     schemas = document["components"]["schemas"]
-    names = ["SubscribedMessage"]
+    names = ["SubscribedMessage", "DrainingMessage"]  # an answer that is also a message, and the notice before a stop
     for operation in document["operations"].values():
         if operation["action"] == "send":
             for m in operation["messages"]:

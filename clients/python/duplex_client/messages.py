@@ -503,4 +503,4 @@ OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", 
 
 WSListSubscriptions = dict[str, Any]
 
-Message = OracleMessage | OrderbookDeltaMessage | OrderbookSnapshotMessage | RoundMessage | SubscribedMessage | TradeMessage | UserAccountMessage | UserBalanceMessage | UserDeadmanMessage | UserDepositMessage | UserFillMessage | UserKeyRevokedMessage | UserOrderMessage | UserPositionMessage | UserSettlementMessage | UserSnapshotMessage | UserTransferMessage | UserWithdrawalMessage
+Message = DrainingMessage | OracleMessage | OrderbookDeltaMessage | OrderbookSnapshotMessage | RoundMessage | SubscribedMessage | TradeMessage | UserAccountMessage | UserBalanceMessage | UserDeadmanMessage | UserDepositMessage | UserFillMessage | UserKeyRevokedMessage | UserOrderMessage | UserPositionMessage | UserSettlementMessage | UserSnapshotMessage | UserTransferMessage | UserWithdrawalMessage

@@ -447,6 +447,18 @@ class Streams(unittest.TestCase):
         self.assertEqual([m for m in socket.sent if isinstance(m, int)], [9, 9])
         self.assertEqual(heard, ["nothing arrived for 8 s"])
 
+    def test_the_notice_of_a_stop(self):
+        notice = {"type": "draining", "msg": {"close_ts": "1795403706000000000"}}
+        socket, reads = Socket(), [message(notice)]
+
+        def venue(step):
+            if isinstance(step, events.Connect):
+                return None
+            return reads.pop() if reads else StopIteration
+
+        socket.play(self.state(socket, ["trades"]), venue)
+        self.assertEqual(socket.delivered, [notice])
+
     def test_a_late_change(self):
         for clock, late in (("wall", [(1, 3.0)]), ("virtual", [])):
             socket, heard = Socket(), []

@@ -26,6 +26,7 @@ export type UserMessage =
 /** A message of the event lane. `type` says which. */
 export type Message =
   | Events["SubscribedMessage"]
+  | Events["DrainingMessage"]
   | Events["OrderbookSnapshotMessage"]
   | Events["OrderbookDeltaMessage"]
   | Events["TradeMessage"]

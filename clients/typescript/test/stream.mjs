@@ -84,6 +84,16 @@ test("a connection on which something else than a message arrives is left", asyn
   }
 });
 
+test("the notice of a venue that stops is a message", async () => {
+  const { client, seen } = make(["trades"]);
+  const { types } = follow(seen);
+  const socket = await client.connection();
+  socket.say({ type: "draining", msg: { close_ts: "1795403706000000000" } });
+  socket.say({ type: "trade", sid: 1, seq: "11", prev_seq: "10", msg: {} });
+  await settled();
+  assert.deepEqual(types, ["subscribed", "draining", "trade"]);
+});
+
 test("a clock that is wrong while a stream is open is measured before a change is late", async () => {
   // A clock that is set changes nothing. One that stood still, or is wrong for any reason, is measured again.
   for (const [change, wait, measures] of [["set", 11_000, 0], ["behind", 11_000, 1], ["behind", 4000, 0]]) {

@@ -37,6 +37,8 @@ export function name(message: Message): string {
       return String(message.msg.market_id);
     case "oracle":
       return message.msg.price;
+    case "draining":
+      return message.msg.close_ts;
     case "user_snapshot":
       return message.msg.cash;
     case "user":
