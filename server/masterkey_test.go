@@ -11,6 +11,8 @@ import (
 
 	"duplex/core"
 	"duplex/core/journal"
+	"duplex/core/venue"
+	"duplex/core/view"
 	"duplex/lanes/gate"
 	"duplex/schemas"
 	"duplex/server"
@@ -214,9 +216,28 @@ func TestRotationEndsAfterEveryCrash(t *testing.T) {
 				if _, err := os.Stat(server.NextMasterKeyPath(dir)); err == nil {
 					t.Error("the rotation is still under way")
 				}
+				kept, err := os.ReadFile(server.MasterKeyPath(dir) + "." + server.Fingerprint(master))
+				if !p.replaced && (err != nil || strings.TrimSpace(string(kept)) != hex.EncodeToString(master)) { // it is written before the file is replaced
+					t.Errorf("the old key is kept as %q: %v", kept, err)
+				}
+				if got := rotations(h); len(got) != 1 || got[0] != "dx "+server.Fingerprint(master)+" "+server.Fingerprint(next) {
+					t.Errorf("the audit has the rotations %q", got)
+				}
 			}
 		})
 	}
+}
+
+// rotations are the rows of the audit about master keys: who, before and after.
+func rotations(h *servertest.Venue) (out []string) {
+	h.Venue.Engine().Read(func(_ *venue.Venue, w *view.View) {
+		for a := range w.Actions(0) {
+			if a.Name == "rotate_master_key" {
+				out = append(out, a.Who+" "+a.Detail["before"]+" "+a.Detail["after"])
+			}
+		}
+	})
+	return out
 }
 
 // TestRotationFromOutsideCutShort tests that a rotation to a given key which a crash
@@ -268,6 +289,9 @@ func TestRotationFromOutside(t *testing.T) {
 	} {
 		h = servertest.OpenLive(t, dir, change)
 		servertest.CheckKey(t, h, k)
+		if got := rotations(h); len(got) != 1 || got[0] != "dx "+server.Fingerprint(first)+" "+server.Fingerprint(second) {
+			t.Errorf("the audit has the rotations %q", got)
+		}
 		h.Close()
 	}
 	wantMasterKeyError(t, startError(t, dir, func(o *server.Options) { o.MasterKey = first }), server.Fingerprint(first), server.Fingerprint(second))

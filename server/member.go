@@ -229,7 +229,11 @@ func (v *Venue) stepMasterKey(ctx context.Context) error {
 	if v.resealed {
 		return nil
 	}
-	n, err := v.gate.ResealSecrets(ctx, core.Audit{Who: "dx", Why: "master key rotation"})
+	by := core.Audit{Who: "dx", Why: "master key rotation"}
+	n, err := v.gate.ResealSecrets(ctx, by)
+	if err == nil {
+		err = v.auditMasterKey(ctx, v.keys.current, by)
+	}
 	if err != nil {
 		return err
 	}

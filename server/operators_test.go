@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/core"
 	"duplex/server"
 	"duplex/server/servertest"
 )
@@ -30,6 +31,8 @@ func TestOperatorsLost(t *testing.T) {
 		if got := askOperator(t, v, "GET", "/admin/operators", ""); !strings.Contains(got, `"name":"ann","role":"admin"`) || add("bob", "admin") != 403 {
 			t.Error(got)
 		}
+		v.NewAccount("a")
+		v.Submit(&core.RequestApproval{Action: core.ApprovalAction{Kind: core.ApproveDeposit, User: 1, DepositID: "large", Amount: 1}, Audit: core.Audit{Who: "ann"}})
 	})
 	start(true, func(v *servertest.Venue, add func(string, string) int) {
 		got := askOperator(t, v, "GET", "/admin/operators", "")
@@ -37,6 +40,9 @@ func TestOperatorsLost(t *testing.T) {
 			t.Error(got)
 		}
 		if got = askOperator(t, v, "GET", "/admin/audit?action=revoke_operator", ""); !strings.Contains(got, `"who":"dx","why":"--operators-lost"`) {
+			t.Error(got)
+		}
+		if got = askOperator(t, v, "GET", "/admin/audit?action=drop_approval", ""); !strings.Contains(got, `"who":"dx","why":"--operators-lost","action":"drop_approval"`) || !strings.Contains(got, `"requested_by":"ann"`) {
 			t.Error(got)
 		}
 	})

@@ -33,10 +33,11 @@ func (v *Venue) rotateMasterKey(ctx context.Context, by core.Audit) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	n, err := v.gate.ResealSecrets(ctx, by)
-	if err == nil {
-		err = v.auditMasterKey(ctx, next, by)
+	// The audit comes first: who began a rotation is known then, whatever ends it.
+	if err := v.auditMasterKey(ctx, next, by); err != nil {
+		return 0, err
 	}
+	n, err := v.gate.ResealSecrets(ctx, by)
 	if err == nil {
 		err = v.keys.keepCurrent()
 	}
@@ -51,23 +52,31 @@ func (v *Venue) rotateMasterKey(ctx context.Context, by core.Audit) (int, error)
 	return n, err
 }
 
-// auditMasterKey records the fingerprint of the key that is in force from now on, once.
+// auditMasterKey records the fingerprint of the key that takes the place of the recorded one, once.
 func (v *Venue) auditMasterKey(ctx context.Context, next []byte, by core.Audit) error {
-	before, after := fingerprint(v.keys.current), fingerprint(next)
+	if v.options.Virtual != nil {
+		return nil
+	}
+	after := fingerprint(next)
+	var revision core.Revision
 	var recorded string
 	v.engine.Read(func(s *venue.Venue, _ *view.View) {
+		revision = s.Rules().Revision
 		for _, x := range s.Settings() {
 			if x.Name == core.SettingMasterKey {
 				recorded = x.Value
 			}
 		}
 	})
-	if recorded == after { // a rotation that a crash has interrupted
+	if recorded == after || revision < core.RevisionSteps { // activateRules makes the record of an older journal
 		return nil
 	}
 	_, err := v.Submit(ctx, &core.ChangeSetting{Name: core.SettingMasterKey, Before: recorded, Value: after, Audit: by})
+	if errors.Is(err, core.InvalidTransition) { // another member has recorded it since
+		return nil
+	}
 	if err == nil {
-		v.options.Log.Warn("the master key is replaced", "before", before, "after", after, "operator", by.Who, "reason", by.Why)
+		v.options.Log.Warn("the master key is replaced", "before", recorded, "after", after, "operator", by.Who, "reason", by.Why)
 	}
 	return err
 }
@@ -78,6 +87,15 @@ func (v *Venue) finishKeyRotation() error {
 	ctx, by := context.Background(), core.Audit{Who: "dx", Why: "master key rotation"}
 	if v.cluster != nil {
 		return nil // runDuties does
+	}
+	next, err := v.keys.next()
+	if err != nil {
+		return err
+	}
+	if next == nil { // also without a rotation: --master-key-lost
+		if err := v.auditMasterKey(ctx, v.keys.current, by); err != nil {
+			return err
+		}
 	}
 	if v.keys.old != nil {
 		n, err := v.gate.ResealSecrets(ctx, by)
@@ -91,10 +109,8 @@ func (v *Venue) finishKeyRotation() error {
 		}
 		return err
 	}
-	next, err := v.keys.next()
-	if err != nil || next == nil {
-		return err
+	if next != nil {
+		_, err = v.rotateMasterKey(ctx, by)
 	}
-	_, err = v.rotateMasterKey(ctx, by)
 	return err
 }

@@ -46,12 +46,16 @@ func (v *Venue) auditSettings() error {
 	if revision < core.RevisionSteps {
 		return nil // activateRevision records them
 	}
+	by := ownAudit
+	if v.options.Cluster != nil { // members may differ, so the row names the one
+		by.Why = "the start of " + v.options.Cluster.Name
+	}
 	for _, s := range v.options.auditedSettings() {
 		before := recorded[s.Name]
 		if before == s.Value {
 			continue
 		}
-		err := v.submitOwn(&core.ChangeSetting{Name: s.Name, Before: before, Value: s.Value, Audit: ownAudit})
+		err := v.submitOwn(&core.ChangeSetting{Name: s.Name, Before: before, Value: s.Value, Audit: by})
 		if err != nil && !errors.Is(err, core.InvalidTransition) { // another member may have recorded it since
 			return err
 		}

@@ -380,7 +380,21 @@ func (v *Venue) revokeLostOperators() error {
 		if named[i].Role != core.RoleAdmin {
 			continue
 		}
-		if err := v.submitOwn(&core.RevokeOperator{Name: named[i].Name, Audit: core.Audit{Who: ownAudit.Who, Why: "--operators-lost"}}); err != nil {
+		by := core.Audit{Who: ownAudit.Who, Why: "--operators-lost"}
+		var requested []uint64
+		v.engine.Read(func(s *venue.Venue, _ *view.View) {
+			for a := range s.Approvals(0, s.Now().Ts) {
+				if a.Status == core.ApprovalPending && a.By == named[i].Name {
+					requested = append(requested, a.ID)
+				}
+			}
+		})
+		for _, id := range requested { // so that the audit has a row for each
+			if err := v.submitOwn(&core.DropApproval{Approval: id, Audit: by}); err != nil && !errors.Is(err, core.UnknownApproval) && !errors.Is(err, core.InvalidTransition) {
+				return err
+			}
+		}
+		if err := v.submitOwn(&core.RevokeOperator{Name: named[i].Name, Audit: by}); err != nil {
 			return err
 		}
 		v.options.Log.Warn("the operator is revoked, because --operators-lost is set", "operator", named[i].Name)

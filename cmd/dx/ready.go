@@ -19,20 +19,22 @@ import (
 
 // readyCmd is `dx ready`, for images without a shell (docs/rules/operation.md#health).
 type readyCmd struct {
-	At string `arg:"" optional:"" help:"HOST:PORT or URL of the API. Default: DX_API, else 127.0.0.1:8080." placeholder:"HOST:PORT"`
+	At  string `arg:"" optional:"" help:"HOST:PORT or URL of the API. Default: api of the settings (DX_API, --config), else 127.0.0.1:8080." placeholder:"HOST:PORT"`
+	API string `hidden:"" name:"api" default:"127.0.0.1:8080"`
 }
 
 func (c *readyCmd) Help() string {
 	return `Asks /readyz of the API, prints the phase, and exits with 0 if the node is ready, else with 1, within 5 s. It needs no key, and checks no certificate: it says nothing about who answers.`
 }
 
-const readyTimeout = 5 * time.Second
+// readyTimeout leaves a part of the 5 s to the start of the program.
+const readyTimeout = 4500 * time.Millisecond
 
 func (c *readyCmd) Run(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	at := cmp.Or(c.At, os.Getenv("DX_API"), "127.0.0.1:8080")
-	bases := []string{strings.TrimSuffix(at, "/")}
+	at := strings.TrimSuffix(strings.TrimSuffix(cmp.Or(c.At, os.Getenv("DX_API"), c.API), "/readyz"), "/")
+	bases := []string{at}
 	if !strings.Contains(at, "://") {
 		host, port, err := net.SplitHostPort(at)
 		if err != nil {
@@ -58,6 +60,8 @@ func (c *readyCmd) Run(ctx context.Context, out io.Writer) error {
 			return err
 		case status == http.StatusServiceUnavailable:
 			return fmt.Errorf("not ready: %s", cmp.Or(phase, "503"))
+		case status == http.StatusBadRequest && strings.HasPrefix(base, "http:"):
+			errs = append(errs, fmt.Errorf("GET %s/readyz: 400, as of a port that speaks TLS: try https", base))
 		default:
 			errs = append(errs, fmt.Errorf("GET %s/readyz: %d", base, status))
 		}

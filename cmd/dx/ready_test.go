@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -37,7 +40,7 @@ func TestReady(t *testing.T) {
 			{404, `{}`, 1, "", "404"},
 		} {
 			status, body = x.status, x.body
-			for _, address := range []string{at, s.URL, s.URL + "/"} {
+			for _, address := range []string{at, s.URL, s.URL + "/", s.URL + "/readyz"} {
 				if code, out, errs := runCommand("ready", address); code != x.code || out != x.out || !strings.Contains(errs, x.err) {
 					t.Errorf("dx ready %s of %d %s: exit %d %q %q, want %d %q %q", address, x.status, x.body, code, out, errs, x.code, x.out, x.err)
 				}
@@ -51,6 +54,20 @@ func TestReady(t *testing.T) {
 		if code, out, errs := runCommand("ready"); code != 0 || out != "serving\n" {
 			t.Errorf("DX_API=%s dx ready: exit %d %q %q", listens, code, out, errs)
 		}
+	}
+	t.Setenv("DX_API", "")
+	if err := os.Unsetenv("DX_API"); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "dx.toml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, "api = %q\nportal = \":0\"\n", ":"+port), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := runCommand("ready", "--config", config); code != 0 || out != "serving\n" {
+		t.Errorf("dx ready --config: exit %d %q %q", code, out, errs)
+	}
+	if code, _, errs := runCommand("ready", "http://"+secure.Listener.Addr().String()); code != 1 || !strings.Contains(errs, "try https") {
+		t.Errorf("dx ready http:// to a TLS port: exit %d %q", code, errs)
 	}
 	for _, wrong := range []string{silent.Listener.Addr().String(), "nowhere"} {
 		if code, _, errs := runCommand("ready", wrong); code != 1 || errs == "" {

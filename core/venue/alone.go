@@ -32,21 +32,45 @@ func (v *Venue) doAlone(bound core.AloneBound, who string, x core.AloneSum) core
 	if !bound.Set || v.rules.Revision < core.RevisionSteps {
 		return core.OK
 	}
+	sums, exceeded := v.aloneWith(bound, who, x, v.now.Ts)
+	if exceeded {
+		return core.SelfApproval
+	}
 	if day := core.DayOf(v.now.Ts); v.alone.day != day {
 		v.alone = aloneSums{day: day, sums: newTree[string, core.AloneSum]()}
-	}
-	sums := [...]core.AloneSum{{Operator: who, Returned: x.Returned}, {User: x.User, Returned: x.Returned}}
-	for i := range sums {
-		was, _ := v.alone.sums.Get(aloneKey(&sums[i]))
-		if x.Sum > bound.Most-was.Sum {
-			return core.SelfApproval
-		}
-		sums[i].Sum = was.Sum + x.Sum
 	}
 	for i := range sums {
 		v.alone.sums.Set(aloneKey(&sums[i]), sums[i])
 	}
 	return core.OK
+}
+
+// aloneWith returns the sums of an operator and of an account with x, and whether one of them exceeds the bound
+// on the day of ts.
+func (v *Venue) aloneWith(bound core.AloneBound, who string, x core.AloneSum, ts int64) (sums [2]core.AloneSum, exceeded bool) {
+	sums = [2]core.AloneSum{{Operator: who, Returned: x.Returned}, {User: x.User, Returned: x.Returned}}
+	for i := range sums {
+		was := v.AloneSum(sums[i], ts)
+		exceeded = exceeded || x.Sum > bound.Most-was
+		sums[i].Sum = was + x.Sum
+	}
+	return sums, exceeded
+}
+
+// ExceedsAlone reports whether what an operator would do to an account at ts (ns), without a second one, exceeds
+// the bound of a sum (docs/rules/operation.md#alone).
+func (v *Venue) ExceedsAlone(bound core.AloneBound, who string, x core.AloneSum, ts int64) bool {
+	_, exceeded := v.aloneWith(bound, who, x, ts)
+	return bound.Set && v.rules.Revision >= core.RevisionSteps && exceeded
+}
+
+// AloneSum returns the sum of an operator or an account on the UTC day of ts (ns), in pips.
+func (v *Venue) AloneSum(of core.AloneSum, ts int64) core.Pips {
+	if v.alone.day != core.DayOf(ts) {
+		return 0
+	}
+	was, _ := v.alone.sums.Get(aloneKey(&of))
+	return was.Sum
 }
 
 // AloneSums returns the sums of today, in no order.

@@ -161,6 +161,12 @@ func (v *Venue) checkAction(x *core.ApprovalAction) (round uint64, done bool, r 
 	return round, done, r
 }
 
+// CanExecute reports whether an action could be executed now, and is not done already.
+func (v *Venue) CanExecute(x *core.ApprovalAction) bool {
+	_, done, r := v.checkAction(x)
+	return r == core.OK && !done
+}
+
 // decideApproval executes an approved action, which is judged again, or rejects it. If the action is
 // refused, the approval stays pending. Deciding alike once more is a no-op.
 func (v *Venue) decideApproval(c *core.DecideApproval) core.Reject {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"iter"
 	"maps"
 	"strconv"
@@ -46,20 +45,16 @@ func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events [
 		return
 	}
 	a.Seq, a.Ts, a.Who, a.Why, a.Reject = st.Seq, st.Ts, by.Who, by.Why, rej
-	switch c := cmd.(type) {
+	a.ofWithdrawal(v, withdrawalOf(cmd))
+	switch cmd.(type) {
 	case *core.CreateUser, *core.CreateAgent:
 		a.User = createdUser(events)
-	case *core.DecideWithdrawal:
-		if a.User = withdrawer(v, c.Withdrawal); a.User != 0 {
-			x, _ := v.Withdrawal(c.Withdrawal)
-			a.Detail["amount"] = decimal(x.Amount)
-		}
-	case *core.RequestApproval:
-		a.User = cmp.Or(a.User, withdrawer(v, c.Action.Withdrawal))
-	case *core.DecideApproval:
-		a.User = cmp.Or(a.User, withdrawer(v, c.Action.Withdrawal))
 	case *core.DropApproval, *core.RevokeOperator:
 		dropped(&a, events, v)
+	case *core.Deposit, *core.DecideWithdrawal, *core.RequestApproval, *core.DecideApproval:
+		if rej == core.OK && repeats(st, events) {
+			a.set("no_change", "true")
+		}
 	}
 	if w.sink != nil {
 		row := a // a itself would escape, and every command would allocate without a sink too
@@ -158,9 +153,60 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 
 // ActionOf returns the action that a command is; false if it is none. It has no outcome, and nothing that is
 // only known once the command is executed.
-func ActionOf(cmd core.Command) (Action, bool) {
+func ActionOf(cmd core.Command, v Withdrawals) (Action, bool) {
 	a, _, ok := actionOf(cmd)
+	a.ofWithdrawal(v, withdrawalOf(cmd))
 	return a, ok
+}
+
+// withdrawalOf returns the id of the withdrawal that a command is about; 0 if it is about none.
+func withdrawalOf(cmd core.Command) uint64 {
+	switch c := cmd.(type) {
+	case *core.DecideWithdrawal:
+		return c.Withdrawal
+	case *core.RequestApproval:
+		return c.Action.Withdrawal
+	case *core.DecideApproval:
+		return c.Action.Withdrawal
+	}
+	return 0
+}
+
+// ofWithdrawal adds the account and the amount of the withdrawal that an action is about, if there is one.
+func (a *Action) ofWithdrawal(v Withdrawals, id uint64) {
+	if id == 0 {
+		return
+	}
+	if w, ok := v.Withdrawal(id); ok {
+		a.User = w.User
+		a.set("amount", decimal(w.Amount))
+	}
+}
+
+func (a *Action) set(name, value string) {
+	if a.Detail == nil {
+		a.Detail = map[string]string{}
+	}
+	a.Detail[name] = value
+}
+
+// repeats reports whether an action about money changed nothing: it emitted nothing, or what an earlier one did.
+func repeats(st core.Stamp, events []core.Event) bool {
+	for _, e := range events {
+		switch e := e.(type) {
+		case *core.WithdrawalChanged:
+			if e.Withdrawal.Seq == st.Seq {
+				return false
+			}
+		case *core.ApprovalChanged:
+			if e.Dropped || e.Approval.ID == st.Seq || e.Approval.Status != core.ApprovalPending {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // approvalAction returns an action about an approval, with the fields of what it approves.
@@ -204,8 +250,9 @@ func dropped(a *Action, events []core.Event, v Withdrawals) {
 		ids = append(ids, decimal(e.Approval.ID))
 		if a.Name == "drop_approval" {
 			x := approvalAction(a.Name, &e.Approval.Action)
-			a.User, a.Market = cmp.Or(x.User, withdrawer(v, e.Approval.Action.Withdrawal)), x.Market
+			a.User, a.Market = x.User, x.Market
 			maps.Copy(a.Detail, x.Detail)
+			a.ofWithdrawal(v, e.Approval.Action.Withdrawal)
 			a.Detail["requested_by"] = e.Approval.By
 		}
 	}
@@ -222,15 +269,6 @@ func createdUser(events []core.Event) core.UserID {
 		}
 	}
 	return 0
-}
-
-// withdrawer returns the account of a withdrawal, or 0 if there is none.
-func withdrawer(v Withdrawals, id uint64) core.UserID {
-	if id == 0 {
-		return 0
-	}
-	x, _ := v.Withdrawal(id)
-	return x.User
 }
 
 func pick(first bool, a, b string) string {

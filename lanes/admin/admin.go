@@ -13,6 +13,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/engine"
+	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/feeds"
 	"duplex/feeds/manual"
@@ -86,14 +87,21 @@ func (l *lane) submit(ctx context.Context, c *gate.Call, cmd core.Command, reaso
 	if err := l.authorize(c, actionOf(c)); err != nil {
 		return engine.Receipt{}, err
 	}
+	return l.sequence(ctx, c, cmd, reason)
+}
+
+// sequence is submit without that check, for what follows from an action.
+func (l *lane) sequence(ctx context.Context, c *gate.Call, cmd core.Command, reason string) (engine.Receipt, error) {
 	r, err := tools.Accepted(l.Venue.Engine.Submit(ctx, cmd))
-	l.logAction(c, r.Stamp.Seq, reason, err, detailOf(cmd)...)
+	l.logAction(c, r.Stamp.Seq, reason, err, l.detailOf(cmd)...)
 	return r, err
 }
 
 // detailOf returns what the log says of a command: whom it is about, and its parameters, as in the audit.
-func detailOf(cmd core.Command) (args []any) {
-	a, ok := view.ActionOf(cmd)
+func (l *lane) detailOf(cmd core.Command) (args []any) {
+	var a view.Action
+	var ok bool
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) { a, ok = view.ActionOf(cmd, v) })
 	if !ok {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 
 	"duplex/core"
@@ -48,6 +49,9 @@ func (l *lane) aloneBound(c *gate.Call) core.AloneBound {
 // executed already, so that there is nothing to approve.
 func (l *lane) requestApproval(ctx context.Context, c *gate.Call, x core.ApprovalAction, reason string) (out schemas.ApprovalPending, done bool, err error) {
 	r, err := l.submit(ctx, c, &core.RequestApproval{Action: x, Audit: auditOf(c, reason)}, reason)
+	if to, is := x.WithdrawalStep(); is && errors.Is(err, core.InvalidTransition) {
+		err = l.refusedStep(x.Withdrawal, to)
+	}
 	if err != nil {
 		return out, false, err
 	}
@@ -59,41 +63,54 @@ func (l *lane) requestApproval(ctx context.Context, c *gate.Call, x core.Approva
 	return schemas.ApprovalPending{ApprovalID: schemas.U64(a.ID), Status: a.Status.String(), ExpiresTs: schemas.U64(a.Expires())}, false, nil
 }
 
-func (l *lane) depositAction(in *schemas.Deposit) (core.ApprovalAction, string, bool) {
+func (l *lane) depositAction(c *gate.Call, in *schemas.Deposit) (core.ApprovalAction, string, bool) {
 	x := core.ApprovalAction{Kind: core.ApproveDeposit, User: core.UserID(in.UserID), DepositID: in.DepositID, Amount: amountOf(in.Amount)}
-	return x, in.Reason, l.needsApproval(&x, x.Amount)
+	return x, in.Reason, l.needsApproval(&x, x.Amount) || l.exceedsAlone(c, core.AloneSum{User: x.User, Sum: x.Amount})
+}
+
+// exceedsAlone reports whether the operator would do more alone today than one person may.
+func (l *lane) exceedsAlone(c *gate.Call, x core.AloneSum) (exceeds bool) {
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		exceeds = v.ExceedsAlone(l.aloneBound(c), c.Operator.Name, x, l.Venue.Config.Now())
+	})
+	return exceeds
 }
 
 // withdrawalAction returns the action of a step of a withdrawal. A withdrawal that is unknown now needs a second
 // operator too, because it may exist by the time the command is sequenced. One person rejects one that is not
-// approved yet.
-func (l *lane) withdrawalAction(kind core.ApprovalKind) func(*schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
-	return func(in *schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
+// approved yet, and repeats any step.
+func (l *lane) withdrawalAction(kind core.ApprovalKind) func(*gate.Call, *schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
+	return func(c *gate.Call, in *schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
 		x := core.ApprovalAction{Kind: kind, Withdrawal: uint64(in.WithdrawalID)}
 		w, known := l.withdrawal(x.Withdrawal)
 		if !known {
 			w.Amount, w.State = core.PipsMax, core.WithdrawalApproved
 		}
-		return x, in.Reason, l.needsApproval(&x, w.Amount) && (kind != core.ApproveReturn || w.State == core.WithdrawalApproved)
+		to, _ := x.WithdrawalStep()
+		if w.State == to || kind == core.ApproveReturn && w.State != core.WithdrawalApproved {
+			return x, in.Reason, false
+		}
+		sum := core.AloneSum{User: w.User, Returned: kind != core.ApprovePayment, Sum: w.Amount}
+		return x, in.Reason, l.needsApproval(&x, w.Amount) || l.exceedsAlone(c, sum)
 	}
 }
 
-func (l *lane) feesAction(in *schemas.SetFees) (core.ApprovalAction, string, bool) {
+func (l *lane) feesAction(_ *gate.Call, in *schemas.SetFees) (core.ApprovalAction, string, bool) {
 	x := core.ApprovalAction{Kind: core.ApproveFees, Fees: feesOf(in)}
 	return x, in.Reason, l.needsApproval(&x, 0)
 }
 
-func (l *lane) voidAction(in *schemas.ActOnMarket) (core.ApprovalAction, string, bool) {
+func (l *lane) voidAction(_ *gate.Call, in *schemas.ActOnMarket) (core.ApprovalAction, string, bool) {
 	x := core.ApprovalAction{Kind: core.ApproveVoid, Market: core.MarketID(in.MarketID.MarketID())}
 	return x, in.Reason, l.needsApproval(&x, 0)
 }
 
-func (l *lane) proposeAction(in *schemas.Propose) (core.ApprovalAction, string, bool) {
+func (l *lane) proposeAction(_ *gate.Call, in *schemas.Propose) (core.ApprovalAction, string, bool) {
 	x := core.ApprovalAction{Kind: core.ApprovePrice, Market: core.MarketID(in.MarketID.MarketID()), Price: core.Price(in.SettlePrice)}
 	return x, in.Reason, l.needsApproval(&x, 0)
 }
 
-func (l *lane) tickAction(in *schemas.Tick) (core.ApprovalAction, string, bool) {
+func (l *lane) tickAction(_ *gate.Call, in *schemas.Tick) (core.ApprovalAction, string, bool) {
 	x := core.ApprovalAction{Kind: core.ApproveTick, Feed: core.Feed(in.Feed), Source: in.Source, Price: core.Price(in.Price)}
 	return x, in.Reason, l.needsApproval(&x, 0)
 }
@@ -101,10 +118,10 @@ func (l *lane) tickAction(in *schemas.Tick) (core.ApprovalAction, string, bool) 
 // secondedOr returns the handler of an action that may need a second operator: then it requests an
 // approval and answers 202, else it is do with its own status. action returns what the request
 // asks for and why, and whether a second operator has to approve it. So does do, by self_approval, if
-// the operator has done too much alone.
-func secondedOr[In, Out any](l *lane, status int, action func(*In) (x core.ApprovalAction, reason string, needed bool), do func(context.Context, *gate.Call, *In) (Out, error)) func(context.Context, *gate.Call, *In) (int, any, error) {
+// the operator has done too much alone meanwhile.
+func secondedOr[In, Out any](l *lane, status int, action func(*gate.Call, *In) (x core.ApprovalAction, reason string, needed bool), do func(context.Context, *gate.Call, *In) (Out, error)) func(context.Context, *gate.Call, *In) (int, any, error) {
 	return func(ctx context.Context, c *gate.Call, in *In) (int, any, error) {
-		x, reason, needed := action(in)
+		x, reason, needed := action(c, in)
 		for {
 			if needed {
 				pending, done, err := l.requestApproval(ctx, c, x, reason)
@@ -166,7 +183,8 @@ func approvalOf(v *venue.Venue, a *core.Approval) schemas.Approval {
 }
 
 // decideApproval approves or rejects the request of another operator. The role must allow the action
-// itself.
+// itself. Operators take back requests of their own by rejecting them. A request is void once its operator may
+// not do the action alone either.
 func (l *lane) decideApproval(approve bool) func(context.Context, *gate.Call, *schemas.DecideApproval) (schemas.Approval, error) {
 	return func(ctx context.Context, c *gate.Call, in *schemas.DecideApproval) (out schemas.Approval, err error) {
 		id := uint64(in.ApprovalID)
@@ -185,8 +203,15 @@ func (l *lane) decideApproval(approve bool) func(context.Context, *gate.Call, *s
 		if !mayDo(c.Operator.Role, a.Action.Kind.String()) {
 			return out, tools.NewError("missing_scope")
 		}
-		if approve && c.Operator.Created >= a.Created { // not a second person, as far as the requester's word goes
+		switch own := a.By == c.Operator.Name; {
+		case approve && c.Operator.Created >= a.Created: // not a second person, as far as the requester's word goes
 			return out, core.SelfApproval
+		case !approve && own && a.Status == core.ApprovalPending:
+			r, err := l.submit(ctx, c, &core.DropApproval{Approval: id, Audit: auditOf(c, in.Reason)}, in.Reason)
+			out.Status, out.DecidedBy, out.DecidedTs = core.ApprovalRejected.String(), c.Operator.Name, schemas.Ptr(schemas.U64(r.Stamp.Ts))
+			return out, err
+		case approve && a.Status == core.ApprovalPending && !l.mayStill(&a):
+			return out, errors.Join(core.UnknownApproval, l.drop(ctx, c, id, in.Reason))
 		}
 		_, err = l.submit(ctx, c, &core.DecideApproval{Approval: id, Approve: approve, Action: a.Action, Audit: auditOf(c, in.Reason)}, in.Reason)
 		if err != nil {
@@ -196,8 +221,58 @@ func (l *lane) decideApproval(approve bool) func(context.Context, *gate.Call, *s
 		if approve && a.Action.Kind == core.ApproveTick {
 			err = l.postApprovedTick(ctx, c, &a, in.Reason)
 		}
-		return out, err
+		return out, errors.Join(err, l.dropOvertaken(ctx, c, a.Action.Withdrawal, in.Reason))
 	}
+}
+
+// mayStill reports whether the operator of a request may do the action now: the role may have changed since, and
+// the shared token is a viewer once there is a named admin.
+func (l *lane) mayStill(a *core.Approval) bool {
+	named, shared := l.operators()
+	if a.By == SharedOperator {
+		return mayDo(shared.Role, a.Action.Kind.String())
+	}
+	return slices.ContainsFunc(named, func(o core.Operator) bool {
+		return o.Name == a.By && o.Created <= a.Created && mayDo(o.Role, a.Action.Kind.String())
+	})
+}
+
+// drop drops a pending request, so that the audit has a row for it. One that was decided since is left.
+func (l *lane) drop(ctx context.Context, c *gate.Call, id uint64, reason string) error {
+	_, err := l.sequence(ctx, c, &core.DropApproval{Approval: id, Audit: auditOf(c, reason)}, reason)
+	if errors.Is(err, core.UnknownApproval) || errors.Is(err, core.InvalidTransition) {
+		return nil
+	}
+	return err
+}
+
+// dropAll drops the pending requests of which which is true, one by one.
+func (l *lane) dropAll(ctx context.Context, c *gate.Call, reason string, which func(*venue.Venue, *core.Approval) bool) error {
+	var ids []uint64
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		for a := range v.Approvals(0, l.Venue.Config.Now()) {
+			if a.Status == core.ApprovalPending && which(v, &a) {
+				ids = append(ids, a.ID)
+			}
+		}
+	})
+	for _, id := range ids {
+		if err := l.drop(ctx, c, id, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropOvertaken drops the requests about a withdrawal that no approval could execute any more, because it has
+// gone another way. 0 is none.
+func (l *lane) dropOvertaken(ctx context.Context, c *gate.Call, withdrawal uint64, reason string) error {
+	if withdrawal == 0 {
+		return nil
+	}
+	return l.dropAll(ctx, c, reason, func(v *venue.Venue, a *core.Approval) bool {
+		return a.Action.Withdrawal == withdrawal && !v.CanExecute(&a.Action)
+	})
 }
 
 // approvedPostNs is the time after an approval in which a repeat of it still posts the price, in ns.

@@ -50,7 +50,7 @@ func TestFourEyesDeposits(t *testing.T) {
 		t.Errorf("cash %d before the approval", got)
 	}
 	d.as(bob, want{"GET", "/admin/approvals", "", 200, `^\{"approvals":\[\{"approval_id":"\d+","status":"pending","action":"deposit","requested_by":"ann","reason":"bank","requested_ts":"\d+","expires_ts":"\d+","user_id":1,"deposit_id":"big","amount":"10001"\}\],"cursor":"","as_of_seq":"\d+"\}$`})
-	d.as(ann, want{"POST", approval + "/approve", "", 403, code("self_approval")}, want{"POST", approval + "/reject", "", 403, code("self_approval")})
+	d.as(ann, want{"POST", approval + "/approve", "", 403, code("self_approval")})
 	d.as(sue, want{"POST", approval + "/approve", "", 403, code("missing_scope")})
 	d.as(bob,
 		want{"POST", "/admin/approvals/1/approve", "", 404, code("unknown_approval")},
@@ -115,11 +115,12 @@ func TestFourEyesWithdrawals(t *testing.T) {
 	approval := d.request(ann, big+"/approve", "") // the same request
 	d.as(ann, want{"POST", approval + "/approve", "", 403, code("self_approval")})
 	d.as(bob,
-		want{"POST", big + "/reject", "", 409, code("invalid_transition")}, // not over an open approval
+		want{"POST", big + "/reject", "", 409, `"details":\{"approval_id":"\d+","reason":"approval \d+ is open: reject that first","state":"pending"\}`},
 		want{"GET", "/admin/approvals", "", 200, `"action":"approve_withdrawal",.*"user_id":1,"amount":"10001","withdrawal_id":"\d+","destination":"home"`},
 		want{"POST", approval + "/approve", "", 200, `"status":"approved"`},
 		want{"POST", big + "/approve", "", 200, `"status":"pending","state":"approved"`}, // done: no request
-		want{"POST", big + "/reject", "", 202, pending},                                  // what two approved, two reject
+		want{"GET", "/admin/audit?who=bob&limit=1", "", 200, `"action":"approve_withdrawal","user_id":1,"detail":\{"amount":"10001","no_change":"true",`},
+		want{"POST", big + "/reject", "", 202, pending}, // what two approved, two reject
 	)
 	d.as(ann, want{"POST", d.request(bob, big+"/reject", "") + "/reject", "", 200, `"status":"rejected"`})
 	d.as(ann, want{"POST", big + "/send", reference, 200, `"state":"sent","reference":"bank-1"`}, want{"POST", big + "/fail", "", 202, pending})
@@ -130,12 +131,14 @@ func TestFourEyesWithdrawals(t *testing.T) {
 		want{"POST", gone + "/reject", "", 200, `"status":"rejected"`}, // a pending one is rejected by one
 		want{"POST", gone + "/approve", "", 409, code("invalid_transition")},
 	)
-	// The approval of what has gone another way stays, judged again, until it expires.
+	// What no approval could execute any more is dropped.
 	d.as(bob, want{"POST", d.request(ann, back+"/approve", "") + "/approve", "", 200, `"status":"approved"`})
 	twice := d.request(ann, back+"/reject", "")
 	d.as(bob,
 		want{"POST", back + "/send", reference, 200, `"state":"sent"`},
-		want{"POST", twice + "/approve", "", 409, code("invalid_transition")},
+		want{"POST", twice + "/approve", "", 404, code("unknown_approval")},
+		want{"GET", "/admin/audit?action=drop_approval", "", 200, `"who":"bob",.*"action":"reject_withdrawal",.*"requested_by":"ann"`},
+		want{"POST", back + "/send", `{"reference":"bank-2"}`, 409, `"details":\{"reason":"it is sent with another reference","state":"sent"\}`},
 		want{"POST", back + "/complete", "", 200, `"state":"completed"`},
 		want{"GET", "/admin/state", "", 200, `"withdrawals":"30000"\}$`},
 	)
@@ -207,11 +210,40 @@ func TestAlone(t *testing.T) {
 	d.as(ann,
 		want{"POST", w + "/approve", "", 200, `"state":"approved"`},
 		want{"POST", x + "/approve", "", 202, pending},
-		want{"POST", x + "/complete", "", 409, code("invalid_transition")},
+		want{"POST", x + "/complete", "", 409, `"details":\{"reason":"it is more than one person pays alone, by itself or with what was paid today: approve it first","state":"pending"\}`},
+		want{"GET", "/admin/audit?who=ann&action=approve_withdrawal", "", 200, `^\{"actions":\[\{[^}]*"withdrawal_id":"\d+"\}\}\]`}, // what is requested is not refused before
 		want{"POST", y + "/complete", "", 200, `"state":"completed"`},
 		want{"POST", w + "/send", sent, 200, `"state":"sent"`},
 		want{"POST", w + "/fail", "", 200, `"state":"failed"`},
+		want{"GET", "/admin/whoami", "", 200, `"four_eyes":"10000","paid_alone":"10000","returned_alone":"7000"`},
 	)
+	d.as(service, want{"GET", "/admin/whoami", "", 200, `"paid_alone":"0","returned_alone":"0"`})
+}
+
+// TestRequestsTakenBack checks that operators take back requests of their own, and that a request is void once its
+// operator may not do the action any more: the shared token is a viewer once there is an admin.
+func TestRequestsTakenBack(t *testing.T) {
+	d := newTestOperator(t, func(o *Options) {
+		fourEyes(o)
+		o.KeepShared = false
+	})
+	ann, bob := d.add("ann", "treasurer"), d.add("bob", "treasurer")
+	own := d.request(ann, "/admin/users/1/deposits", `{"deposit_id":"a","amount":"20000"}`)
+	d.as(ann,
+		want{"POST", own + "/reject", `{"reason":"a typo"}`, 200, `"status":"rejected",.*"decided_by":"ann","decided_ts":"\d+"`},
+		want{"GET", "/admin/approvals", "", 200, `^\{"approvals":\[\]`},
+	)
+	shared := d.request(token, "/admin/users/1/deposits", `{"deposit_id":"b","amount":"20000"}`)
+	cash := d.cash(1)
+	eve := d.add("eve", "admin")
+	d.as(bob, want{"POST", shared + "/approve", "", 404, code("unknown_approval")})
+	d.as(eve,
+		want{"GET", "/admin/audit?action=drop_approval", "", 200, `"who":"operator",.*"requested_by":"operator".*"who":"ann","why":"a typo","action":"drop_approval"`},
+		want{"GET", "/admin/approvals", "", 200, `^\{"approvals":\[\]`},
+	)
+	if got := d.cash(1); got != cash {
+		t.Errorf("cash %d, want %d", got, cash)
+	}
 }
 
 // TestFourEyesFees checks that high fees need a second operator.

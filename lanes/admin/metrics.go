@@ -67,8 +67,8 @@ var (
 	users              = metrics.Gauge("users", "Accounts")
 	resting            = metrics.Gauge("resting_orders", "Orders in all books")
 	idBytes            = metrics.Gauge("client_order_id_bytes", "Memory of the sets of used client order ids, in bytes")
-	pendingWithdrawals = metrics.Gauge("withdrawals_pending", "Withdrawals that wait for a decision")
-	oldestWithdrawal   = metrics.Gauge("withdrawal_oldest_pending_seconds", "Age of the withdrawal that has waited longest for a decision; 0 without one")
+	pendingWithdrawals = metrics.Gauge("withdrawals_pending", "Withdrawals that wait for an operator, to be decided or to be paid")
+	oldestWithdrawal   = metrics.Gauge("withdrawal_oldest_pending_seconds", "Time since the last step of the one that has waited longest; 0 without one")
 	pendingApprovals   = metrics.Gauge("approvals_pending", "Actions that wait for a second operator")
 	markets            = metrics.Gauge("markets", "Market slots by the status of their current round", "status")
 	indexAge           = metrics.Gauge("oracle_index_age_seconds", "Age of a feed's last index tick", "feed")
@@ -219,8 +219,10 @@ func (g collector) collectMarkets(put emit) {
 		}
 		orders, ids = v.Resting(), v.IDBytes()
 		for w := range v.OpenWithdrawals(0) {
-			waiting++
-			oldest = min(oldest, w.Ts)
+			if w.State != core.WithdrawalSent { // that waits for a bank
+				waiting++
+				oldest = min(oldest, w.Ts)
+			}
 		}
 		for a := range v.Approvals(0, now) {
 			if a.Status == core.ApprovalPending {

@@ -2,6 +2,9 @@ package admin
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
 	"duplex/core"
 	"duplex/core/venue"
@@ -59,6 +62,9 @@ func (l *lane) stepWithdrawal(to core.WithdrawalState) func(context.Context, *ga
 
 // sendWithdrawal writes down that an approved withdrawal is paid, and by which payment.
 func (l *lane) sendWithdrawal(ctx context.Context, c *gate.Call, in *schemas.SendWithdrawal) (schemas.Withdrawal, error) {
+	if strings.TrimSpace(in.Reference) == "" {
+		return schemas.Withdrawal{}, &schemas.Fault{Code: "schema_violation", Field: "reference", Limit: "more than spaces"}
+	}
 	return l.step(ctx, c, &core.DecideWithdrawal{Withdrawal: uint64(in.WithdrawalID), To: core.WithdrawalSent, Reference: in.Reference, Audit: auditOf(c, in.Reason)})
 }
 
@@ -66,15 +72,48 @@ func (l *lane) sendWithdrawal(ctx context.Context, c *gate.Call, in *schemas.Sen
 func (l *lane) step(ctx context.Context, c *gate.Call, cmd *core.DecideWithdrawal) (out schemas.Withdrawal, err error) {
 	if cmd.To == core.WithdrawalCompleted && l.FourEyes != nil {
 		if w, ok := l.withdrawal(cmd.Withdrawal); ok && w.State == core.WithdrawalPending && w.Amount > *l.FourEyes {
-			return out, core.InvalidTransition // it is approved first, by two
+			return out, l.refusedStep(cmd.Withdrawal, cmd.To) // it is approved first, by two
 		}
 	}
 	cmd.Alone = l.aloneBound(c)
 	r, err := l.submit(ctx, c, cmd, cmd.Audit.Why)
+	if errors.Is(err, core.InvalidTransition) {
+		return out, l.refusedStep(cmd.Withdrawal, cmd.To)
+	}
 	if e, ok := lastEvent[*core.WithdrawalChanged](r.Events); ok {
 		out = tools.WithdrawalOf(&e.Withdrawal)
+		err = errors.Join(err, l.dropOvertaken(ctx, c, cmd.Withdrawal, cmd.Audit.Why))
 	}
 	return out, err
+}
+
+// refusedStep is invalid_transition for a step of a withdrawal. Its details have the state, the request that is
+// open, and the reason.
+func (l *lane) refusedStep(id uint64, to core.WithdrawalState) error {
+	details := schemas.Details{}
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		w, _ := v.Withdrawal(id)
+		var open uint64
+		for a := range v.Approvals(0, l.Venue.Config.Now()) {
+			if a.Status == core.ApprovalPending && a.Action.Withdrawal == id {
+				open = a.ID
+			}
+		}
+		details["state"] = w.State.String()
+		switch {
+		case to == core.WithdrawalRejected && open != 0:
+			details["reason"], details["approval_id"] = fmt.Sprintf("approval %d is open: reject that first", open), fmt.Sprint(open)
+		case to == core.WithdrawalCompleted && w.State == core.WithdrawalPending:
+			details["reason"] = "it is more than one person pays alone, by itself or with what was paid today: approve it first"
+		case to == core.WithdrawalSent && w.State == core.WithdrawalSent:
+			details["reason"] = "it is sent with another reference"
+		default:
+			details["reason"] = fmt.Sprintf("it is %s, and cannot be %s", w.State, to)
+		}
+	})
+	wire := schemas.ErrorOf("invalid_transition")
+	wire.Details = &details
+	return tools.Error{Wire: wire}
 }
 
 func (l *lane) withdrawal(id uint64) (w core.Withdrawal, ok bool) {

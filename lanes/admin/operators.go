@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"duplex/core"
@@ -22,7 +21,9 @@ func (l *lane) addOperator(ctx context.Context, c *gate.Call, in *schemas.AddOpe
 	if err != nil {
 		return out, err
 	}
-	return schemas.NewOperator{Name: in.Name, Role: in.Role, OperatorToken: token, CreatedTs: schemas.U64(r.Stamp.Ts)}, nil
+	out = schemas.NewOperator{Name: in.Name, Role: in.Role, OperatorToken: token, CreatedTs: schemas.U64(r.Stamp.Ts)}
+	// The first admin makes the shared token a viewer, and nobody could take back what it has requested.
+	return out, l.dropAll(ctx, c, in.Reason, func(_ *venue.Venue, a *core.Approval) bool { return a.By == SharedOperator && !l.mayStill(a) })
 }
 
 // whoami returns the operator of the token with the actions that the role allows.
@@ -40,6 +41,11 @@ func (l *lane) whoami(_ context.Context, c *gate.Call, _ *schemas.None) (out sch
 	slices.Sort(out.Actions)
 	if l.FourEyes != nil {
 		out.FourEyes = schemas.Ptr(schemas.U64(*l.FourEyes))
+		l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+			ts := l.Venue.Config.Now()
+			out.PaidAlone = schemas.Ptr(schemas.U64(v.AloneSum(core.AloneSum{Operator: now.Name}, ts)))
+			out.ReturnedAlone = schemas.Ptr(schemas.U64(v.AloneSum(core.AloneSum{Operator: now.Name, Returned: true}, ts)))
+		})
 	}
 	return out, nil
 }
@@ -60,20 +66,9 @@ func (l *lane) listOperators(context.Context, *gate.Call, *schemas.None) (out sc
 // requested and nobody has decided is dropped before, one by one, so that the audit has a row for each. The
 // revocation drops what is requested meanwhile, and its row says so.
 func (l *lane) revokeOperator(ctx context.Context, c *gate.Call, in *schemas.RevokeOperator) (schemas.OperatorRevoked, error) {
-	var requested []uint64
-	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		if !slices.ContainsFunc(v.Operators(), func(o core.Operator) bool { return o.Name == in.Name }) {
-			return
-		}
-		for a := range v.Approvals(0, l.Venue.Config.Now()) {
-			if a.By == in.Name && a.Status == core.ApprovalPending {
-				requested = append(requested, a.ID)
-			}
-		}
-	})
-	for _, id := range requested {
-		_, err := l.submit(ctx, c, &core.DropApproval{Approval: id, Audit: auditOf(c, in.Reason)}, in.Reason)
-		if err != nil && !errors.Is(err, core.UnknownApproval) && !errors.Is(err, core.InvalidTransition) { // it may have been decided since
+	named, _ := l.operators()
+	if slices.ContainsFunc(named, func(o core.Operator) bool { return o.Name == in.Name }) {
+		if err := l.dropAll(ctx, c, in.Reason, func(_ *venue.Venue, a *core.Approval) bool { return a.By == in.Name }); err != nil {
 			return schemas.OperatorRevoked{}, err
 		}
 	}

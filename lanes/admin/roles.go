@@ -86,12 +86,7 @@ func (l *lane) authenticate(r *http.Request, c *gate.Call) error {
 // much of it is right. The shared token is an admin until there is a named one, and in a dev venue;
 // else it is a viewer. A named operator whose token is also the shared one stays that person.
 func (l *lane) operator(hash [32]byte) (o core.Operator, ok bool) {
-	var named []core.Operator
-	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) { named = v.Operators() })
-	shared := core.Operator{Name: SharedOperator, Role: core.RoleAdmin, TokenHash: l.Token}
-	if !l.KeepShared && slices.ContainsFunc(named, func(o core.Operator) bool { return o.Role == core.RoleAdmin }) {
-		shared.Role = core.RoleViewer
-	}
+	named, shared := l.operators()
 	var candidates []core.Operator
 	if !l.NamedOnly {
 		candidates = append(candidates, shared)
@@ -102,6 +97,16 @@ func (l *lane) operator(hash [32]byte) (o core.Operator, ok bool) {
 		}
 	}
 	return o, ok
+}
+
+// operators returns the named operators, and the shared token as the operator that it is beside them.
+func (l *lane) operators() (named []core.Operator, shared core.Operator) {
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) { named = v.Operators() })
+	shared = core.Operator{Name: SharedOperator, Role: core.RoleAdmin, TokenHash: l.Token}
+	if !l.KeepShared && slices.ContainsFunc(named, func(o core.Operator) bool { return o.Role == core.RoleAdmin }) {
+		shared.Role = core.RoleViewer
+	}
+	return named, shared
 }
 
 // authorize returns unauthorized if the token of the call has been revoked since, and missing_scope

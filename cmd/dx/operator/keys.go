@@ -27,7 +27,7 @@ func (r *rotateMaster) Help() string {
 If the venue gets its master key from DX_MASTER_KEY, restart it instead, with the new key in DX_MASTER_KEY and the old one in DX_MASTER_KEY_OLD.
 
 Example:
-  DX_OPERATOR_TOKEN=$(cat dx-data/operator.token) dx keys rotate-master`
+  DX_OPERATOR_TOKEN=dxo_... dx keys rotate-master --reason "yearly"`
 }
 
 func (r *rotateMaster) Run(ctx context.Context, out io.Writer) error {
@@ -39,6 +39,6 @@ func (r *rotateMaster) Run(ctx context.Context, out io.Writer) error {
 	if err := cli.OperatorPost(ctx, r.Admin, r.OperatorToken, "/admin/master-key/rotate", string(body), &done); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "a new master key is in force, and seals %d secrets\n", done.Resealed)
+	_, err = fmt.Fprintf(out, "a new master key is in force, and seals %d secrets. The old one is kept beside it as master.key.FINGERPRINT: older backups need it\n", done.Resealed)
 	return err
 }
