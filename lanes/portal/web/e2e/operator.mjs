@@ -288,6 +288,11 @@ const steps = {
     await go('approvals')
     await test('approval').filter({ hasText: 'Deposit $5,000.00' }).filter({ hasText: 'another operator decides' }).waitFor()
     assert.equal(await button('Approve…').count(), 0)
+    await test('approval').filter({ hasText: `Approve withdrawal ${large}` }).getByRole('button', { name: 'Take back…' }).click()
+    await does('Take it back', 'taken back')
+    await go('withdrawals')
+    await row(large).getByRole('button', { name: 'Approve…' }).click()
+    await does('Approve the withdrawal', 'waits for the approval')
     await signIn('theo')
     await go('approvals')
     for (const what of ['Deposit $5,000.00', `Approve withdrawal ${large}, $500.00`]) {

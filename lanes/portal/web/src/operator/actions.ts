@@ -111,12 +111,13 @@ export function stepWithdrawal(w: Withdrawal, s: Step): void {
 }
 
 export function decideApproval(a: Approval, approve: boolean): void {
+  const own = a.requested_by === venue.me?.name
   open({
-    title: `${approve ? 'Approve' : 'Reject'} request ${a.approval_id}`, yes: approve ? 'Approve and execute' : 'Reject the request',
+    title: `${approve ? 'Approve' : own ? 'Take back' : 'Reject'} request ${a.approval_id}`, yes: approve ? 'Approve and execute' : own ? 'Take it back' : 'Reject the request',
     text: `${printable(a.requested_by)} requested: ${described(a)}. ${a.reason ? `Reason: ${printable(a.reason)}.` : 'No reason was given.'} ${approve ? 'The venue executes it at once.' : 'Nothing happens.'}`,
     does: async (_, reason) => {
       await send('POST', `/admin/approvals/${a.approval_id}/${approve ? 'approve' : 'reject'}`, { reason })
-      return { text: `Request ${a.approval_id} is ${approve ? 'approved and executed' : 'rejected'}.` }
+      return { text: `Request ${a.approval_id} is ${approve ? 'approved and executed' : own ? 'taken back' : 'rejected'}.` }
     },
   })
 }

@@ -1,4 +1,5 @@
 import { lost, VenueError } from '../venue/rest.ts'
+import { printable } from './text.ts'
 
 const TIMEOUT_MS = 12_000 // without an answer a request counts as lost
 
@@ -38,15 +39,15 @@ const MEANS: Record<string, string> = {
   self_approval: 'You requested this, or were added after it was requested: another operator has to decide.',
   shed: 'The venue is busy. Nothing happened: try again.',
   unauthorized: 'The token is not valid.',
-  unknown_approval: 'This request has expired.',
+  unknown_approval: 'This request has expired, or it was dropped.',
 }
 
 // explain returns what an error means to the operator. It rethrows anything that is neither a
 // rejection nor a network failure, since that is a bug of the page.
 export function explain(e: unknown): string {
   if (e instanceof VenueError) {
-    const field = (e.body as { error?: { details?: { field?: string } | null } })?.error?.details?.field
-    return `${MEANS[e.code] ?? `The venue rejected this: ${e.message}.`}${field ? ` Field: ${field}.` : ''}`
+    const details = (e.body as { error?: { details?: { field?: string; reason?: string } | null } })?.error?.details
+    return `${MEANS[e.code] ?? `The venue rejected this: ${e.message}.`}${details?.reason ? ` Reason: ${printable(details.reason)}.` : ''}${details?.field ? ` Field: ${details.field}.` : ''}`
   }
   if (e instanceof TypeError) return 'No answer: it may have happened. Look at the audit before you try again.'
   throw e
