@@ -149,7 +149,7 @@ func (p *Proxy) recipe(name string) string {
 		line = withServers(withServers(line, "127.0.0.1:8080", p.api), "127.0.0.1:8081", p.portals)
 		text.WriteString(line)
 	}
-	return strings.NewReplacer("listen 443", "listen 127.0.0.1:"+p.port, "bind :443", "bind 127.0.0.1:"+p.port, "/etc/dx/", p.dir+"/").Replace(text.String())
+	return strings.NewReplacer("listen 443", "listen 127.0.0.1:"+p.port, "bind :443", "bind 127.0.0.1:"+p.port, "/etc/dx/", p.dir+"/", "health_port 8080", "health_port "+p.api[0][strings.LastIndex(p.api[0], ":")+1:], "proxy_next_upstream_tries 1;", fmt.Sprintf("proxy_next_upstream_tries %d;", len(p.api))).Replace(text.String())
 }
 
 // withServers returns a line with servers in place of the address of one, as the comments of the files say: a

@@ -241,9 +241,13 @@ func TestProxiesPassLargeAnswers(t *testing.T) {
 				t.Skip("Caddy before 2.6.4 sometimes cuts a large answer by itself, also with buffers, as the recipe says")
 			}
 			p := proxytest.Start(t, name, []string{s.URL}, []string{s.URL})
-			for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
-				next := make(chan int, posts/2)
-				for n := range posts / 2 {
+			protocols := []string{"HTTP/1.1", "HTTP/2.0"}
+			if name == "haproxy" {
+				protocols = protocols[:1] // its file has no h2
+			}
+			for _, protocol := range protocols {
+				next := make(chan int, posts/len(protocols))
+				for n := range posts / len(protocols) {
 					next <- n
 				}
 				close(next)
