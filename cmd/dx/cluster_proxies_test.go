@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -17,7 +18,7 @@ import (
 )
 
 const (
-	rollingRequests = 1000 // at least so many of each kind of caller together, per proxy
+	rollingRequests = 1000 // at least, through each proxy
 	rollingPause    = 10 * time.Millisecond
 )
 
@@ -37,7 +38,6 @@ func TestProxiesRollingRestart(t *testing.T) {
 
 // rollingCallers send requests through a proxy until they are stopped.
 type rollingCallers struct {
-	stop context.CancelFunc
 	done sync.WaitGroup
 
 	mu     sync.Mutex
@@ -49,8 +49,8 @@ type rollingCount struct {
 	errors                []error
 }
 
-// every calls send with 1, 2, 3, … until the callers are stopped. It counts an error, and with those that the caller
-// may get, whether it says that the request was not executed.
+// every calls send with 1, 2, 3, … until ctx ends, and counts its errors. One that says that the request was not
+// executed counts for itself if this kind of caller may get it.
 func (r *rollingCallers) every(ctx context.Context, kind string, mayNotBeExecuted bool, send func(n int) error) {
 	r.mu.Lock()
 	if r.counts[kind] == nil {
@@ -94,7 +94,7 @@ func rollingRestart(t *testing.T, c *clusterTrial, name string) {
 	}
 	p := proxytest.Start(t, name, api, portals)
 	ctx, stop := context.WithCancel(t.Context())
-	callers := &rollingCallers{stop: stop, counts: map[string]*rollingCount{}}
+	callers := &rollingCallers{counts: map[string]*rollingCount{}}
 	defer callers.done.Wait()
 	defer stop()
 	caller := func(user string, options ...client.Option) *client.Client {
@@ -140,7 +140,8 @@ func rollingRestart(t *testing.T, c *clusterTrial, name string) {
 	}
 	stop()
 	callers.done.Wait()
-	for kind, count := range callers.counts {
+	for _, kind := range slices.Sorted(maps.Keys(callers.counts)) {
+		count := callers.counts[kind]
 		t.Logf("%-24s %5d requests, %d not executed, %d errors", kind, count.requests, count.notExecuted, len(count.errors))
 		for _, err := range count.errors[:min(5, len(count.errors))] {
 			t.Errorf("%s: %v", kind, err)
