@@ -28,7 +28,7 @@ const (
 func TestProxiesRollingRestart(t *testing.T) {
 	proxytest.SkipUnlessRequired(t)
 	c := startCluster(t, append([]string{
-		"--drain-wait", "3s", "--trusted-proxies", "127.0.0.1",
+		"--drain-wait", "5s", "--trusted-proxies", "127.0.0.1",
 		"--public-url", "https://" + proxytest.Host, "--public-portal-url", "https://" + proxytest.PortalHost,
 	}, loadRates...)...)
 	for _, name := range proxytest.Names {
