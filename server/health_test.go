@@ -39,7 +39,7 @@ func TestHealthOfTheAPI(t *testing.T) {
 }
 
 // TestDrainWait checks what a venue does between the beginning of its stop and the end of its drain: readiness fails,
-// writes are draining, reads go on, and sockets get a notice.
+// writes are draining, reads go on, sockets get a notice, and every response ends its connection.
 func TestDrainWait(t *testing.T) {
 	const wait = 2 * time.Second
 	v := servertest.New(t, func(o *server.Options) { o.DrainWait = wait })
@@ -61,6 +61,11 @@ func TestDrainWait(t *testing.T) {
 	}})
 	go func() { stream <- s.Run(ctx) }()
 	<-open
+	for _, url := range []string{v.APIURL() + "/livez", v.PortalURL() + "/venue.json"} {
+		if !keepsConnection(t, url) {
+			t.Errorf("%s does not keep its connection", url)
+		}
+	}
 	clock := func() time.Time { return v.Gate().Venue.Config.Wall().Time() }
 	begun, now := time.Now(), clock()
 	closed := make(chan struct{})
@@ -78,6 +83,11 @@ func TestDrainWait(t *testing.T) {
 	}
 	if status, _, _ := request(t, "GET", v.APIURL()+"/livez", ""); status != 200 {
 		t.Errorf("/livez while it drains: %d", status)
+	}
+	for _, url := range []string{v.APIURL() + "/livez", v.PortalURL() + "/venue.json"} {
+		if keepsConnection(t, url) {
+			t.Errorf("%s keeps its connection while it drains", url)
+		}
 	}
 	if _, err := c.Balance(ctx); err != nil {
 		t.Errorf("a read while it drains: %v", err)
@@ -99,4 +109,21 @@ func TestDrainWait(t *testing.T) {
 	if took := time.Since(begun); took < wait {
 		t.Errorf("it stopped after %s, want at least %s", took, wait)
 	}
+}
+
+// keepsConnection reports whether the connection of a GET can be used again.
+func keepsConnection(t *testing.T, url string) bool {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return !resp.Close
 }

@@ -21,16 +21,21 @@ type listener struct {
 	url     string
 	tls     bool // it speaks TLS
 	conns   *gate.Listener
+	drains  atomic.Bool // the venue stops
 	handler atomic.Pointer[http.Handler]
 }
 
 func (l *listener) setHandler(h http.Handler) { l.handler.Store(&h) }
 
 // ServeHTTP sets the header with which browsers use TLS for later requests to the host, too, and calls the
-// handler. With TLS at a proxy the header is the proxy's to set.
+// handler. With TLS at a proxy the header is the proxy's to set. While the venue drains, each response ends its
+// HTTP/1 connection, so that a proxy has none left on which it could send a request when the listener closes.
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if l.tls {
 		w.Header()["Strict-Transport-Security"] = []string{"max-age=31536000"} // a year
+	}
+	if r.ProtoMajor == 1 && l.drains.Load() {
+		w.Header()["Connection"] = []string{"close"}
 	}
 	(*l.handler.Load()).ServeHTTP(w, r)
 }

@@ -554,6 +554,8 @@ func (v *Venue) drain(ctx context.Context) {
 	if wait <= 0 {
 		return
 	}
+	v.api.drains.Store(true)
+	v.portal.drains.Store(true)
 	v.eventLane.Drain(v.gate.Venue.Config.Wall().Time().Add(wait).UnixNano())
 	v.lifecycle().Info("venue drains", "for", wait)
 	backoff.Sleep(ctx, wait)

@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	for _, v := range os.Environ() { // every flag has a variable, and the caller may have set some
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DX_") && name != "DX_LONG" {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DX_") && name != "DX_LONG" && name != "DX_PROXIES" {
 			os.Unsetenv(name)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 
 	"duplex/client"
 	"duplex/cmd/dx/bridge"
+	"duplex/internal/proxytest"
 	"duplex/server"
 	"duplex/server/servertest"
 )
@@ -36,7 +36,7 @@ var limitedProxies = map[string]int{
 // from it is rejected, and another address is served meanwhile. Once the requests have ended, the first address
 // is served again.
 func TestProxiesLimitConnections(t *testing.T) {
-	skipUnlessRequired(t)
+	proxytest.SkipUnlessRequired(t)
 	for name, rejection := range limitedProxies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,11 +50,11 @@ func TestProxiesLimitConnections(t *testing.T) {
 			defer s.Close()
 			unblock := sync.OnceFunc(func() { close(release) })
 			defer unblock()
-			p := startProxy(t, name, s.URL, s.URL)
+			p := proxytest.Start(t, name, []string{s.URL}, []string{s.URL})
 			get := func(from, path string) (int, error) { // on a connection of its own
-				h := p.httpClient(from)
+				h := p.HTTPClient(from)
 				h.Transport.(*http.Transport).DisableKeepAlives = true
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+proxyHost+path, nil)
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+proxytest.Host+path, nil)
 				if err != nil {
 					return 0, err
 				}
@@ -108,22 +108,22 @@ func TestProxiesLimitConnections(t *testing.T) {
 // after an answer, which stays for 60 s. A WebSocket and a stream of the agent lane that opened before both
 // are there after that, until the first comment on the quiet stream.
 func TestProxiesEndSlowHeads(t *testing.T) {
-	skipUnlessRequired(t)
+	proxytest.SkipUnlessRequired(t)
 	v := servertest.Open(t, server.Options{
-		Data: t.TempDir(), PublicURL: "https://" + proxyHost, PublicPortalURL: "https://" + proxyPortal,
+		Data: t.TempDir(), PublicURL: "https://" + proxytest.Host, PublicPortalURL: "https://" + proxytest.PortalHost,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Accounts: []server.Account{{Name: "alice"}},
 	})
 	alice := v.Account("alice")
-	for name := range proxies {
+	for _, name := range proxytest.Names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startProxy(t, name, v.APIURL(), v.PortalURL())
+			p := proxytest.Start(t, name, []string{v.APIURL()}, []string{v.PortalURL()})
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			comment := make(chan error, 1)
-			go func() { comment <- readComments(ctx, p.client(alice), 1) }()
+			go func() { comment <- readComments(ctx, proxyClient(p, alice), 1) }()
 			opened, closed := make(chan struct{}, 100), make(chan error, 100)
-			socket := p.client(alice).Stream(client.StreamOptions{
+			socket := proxyClient(p, alice).Stream(client.StreamOptions{
 				Channels:     []string{"user"},
 				OnEvent:      func(client.StreamEvent) { opened <- struct{}{} },
 				OnDisconnect: func(err error, _ time.Time) { closed <- err },
@@ -138,11 +138,11 @@ func TestProxiesEndSlowHeads(t *testing.T) {
 				t.Fatalf("socket: %v", err)
 			}
 			connect := func() *tls.Conn {
-				c, err := p.dial(ctx, "127.0.0.1")
+				c, err := p.Dial(ctx, "127.0.0.1")
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := tls.Client(c, &tls.Config{RootCAs: p.pool, ServerName: proxyPortal})
+				s := tls.Client(c, &tls.Config{RootCAs: p.Roots, ServerName: proxytest.PortalHost})
 				t.Cleanup(func() { _ = s.Close() })
 				if err := s.SetDeadline(time.Now().Add(3 * time.Minute)); err != nil {
 					t.Fatal(err)
@@ -153,7 +153,7 @@ func TestProxiesEndSlowHeads(t *testing.T) {
 			answers := bufio.NewReader(idle)
 			get := func() {
 				t.Helper()
-				if _, err := io.WriteString(idle, "GET /venue.json HTTP/1.1\r\nHost: "+proxyPortal+"\r\n\r\n"); err != nil {
+				if _, err := io.WriteString(idle, "GET /venue.json HTTP/1.1\r\nHost: "+proxytest.PortalHost+"\r\n\r\n"); err != nil {
 					t.Fatalf("the idle connection: %v", err)
 				}
 				resp, err := http.ReadResponse(answers, nil)
@@ -168,7 +168,7 @@ func TestProxiesEndSlowHeads(t *testing.T) {
 			get()
 			slow := connect()
 			begin := time.Now()
-			if _, err := io.WriteString(slow, "GET /venue.json HTTP/1.1\r\nHost: "+proxyPortal+"\r\n"); err != nil {
+			if _, err := io.WriteString(slow, "GET /venue.json HTTP/1.1\r\nHost: "+proxytest.PortalHost+"\r\n"); err != nil {
 				t.Fatal(err)
 			}
 			// An error other than that of the deadline is the end too: the proxy may reset the connection.
@@ -223,18 +223,10 @@ func readComments(ctx context.Context, c *client.Client, most int) error {
 	return fmt.Errorf("status %d, and the stream has ended: %v", resp.StatusCode, lines.Err())
 }
 
-// skipUnlessRequired skips a test that waits for many seconds, or that takes much of the machine.
-func skipUnlessRequired(t *testing.T) {
-	t.Helper()
-	if os.Getenv("DX_PROXIES") != "required" {
-		t.Skip(".ci/full proxies runs it")
-	}
-}
-
 // TestProxiesPassLargeAnswers sends POSTs with answers that are larger than any buffer of a proxy, over HTTP/1.1
 // and HTTP/2. Each must arrive whole.
 func TestProxiesPassLargeAnswers(t *testing.T) {
-	skipUnlessRequired(t)
+	proxytest.SkipUnlessRequired(t)
 	const posts, parallel, size = 2000, 8, 150_000
 	answer := bytes.Repeat([]byte("0123456789"), size/10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -243,25 +235,29 @@ func TestProxiesPassLargeAnswers(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	for name := range proxies {
+	for _, name := range proxytest.Names {
 		t.Run(name, func(t *testing.T) {
-			if name == "caddy" && usesOldBufferOptions(t) {
+			if name == "caddy" && proxytest.UsesOldBufferOptions(t) {
 				t.Skip("Caddy before 2.6.4 sometimes cuts a large answer by itself, also with buffers, as the recipe says")
 			}
-			p := startProxy(t, name, s.URL, s.URL)
-			for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
-				next := make(chan int, posts/2)
-				for n := range posts / 2 {
+			p := proxytest.Start(t, name, []string{s.URL}, []string{s.URL})
+			protocols := []string{"HTTP/1.1", "HTTP/2.0"}
+			if name == "haproxy" {
+				protocols = protocols[:1] // its file has no h2
+			}
+			for _, protocol := range protocols {
+				next := make(chan int, posts/len(protocols))
+				for n := range posts / len(protocols) {
 					next <- n
 				}
 				close(next)
 				var wg sync.WaitGroup
 				for range parallel {
 					wg.Go(func() {
-						h := p.httpClient("127.0.0.1")
+						h := p.HTTPClient("127.0.0.1")
 						h.Transport.(*http.Transport).ForceAttemptHTTP2 = protocol == "HTTP/2.0"
 						for n := range next {
-							r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+proxyHost+"/", strings.NewReader(`{"id":1}`))
+							r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+proxytest.Host+"/", strings.NewReader(`{"id":1}`))
 							if err != nil {
 								t.Error(err)
 								return
