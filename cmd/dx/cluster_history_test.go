@@ -29,7 +29,9 @@ func TestClusterHistory(t *testing.T) {
 	c := startCluster(t, append([]string{"--mirror", "sqlite"}, loadRates...)...)
 	c.founders = true // an old list is fine for members that start again, and for one that joins
 	l := c.load()
-	l.answered(12_000)
+	for l.answered(12_000); !l.haveFilled(200); { // no order trades while no round does, around a quarter of an hour
+		l.answered(1000)
+	}
 	l.stop()
 	for i := range 3 { // each writes a snapshot when it stops, with which a new node begins
 		c.terminate(i)
@@ -145,6 +147,15 @@ func TestClusterSharedDatabase(t *testing.T) {
 var listsOfAnAccount = map[string]string{
 	"/v1/portfolio/orders": "orders", "/v1/portfolio/fills": "fills", "/v1/portfolio/ledger": "ledger", "/v1/portfolio/settlements": "settlements",
 	"/v1/portfolio/rounds": "rounds", "/v1/deposits": "deposits",
+}
+
+// haveFilled reports whether each trader has so many fills.
+func (l *workload) haveFilled(n schemas.U64) bool {
+	return !slices.ContainsFunc(l.traders, func(t *loadTrader) bool {
+		var fills schemas.FillList
+		err := t.clients[0].Do(l.c.Context(), "GET", "/v1/portfolio/fills", schemas.ListFills{Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(1))}}, &fills)
+		return err != nil || len(fills.Fills) == 0 || fills.Fills[0].N < n
+	})
 }
 
 // histories reads all lists of all traders to their ends, by trader and path.

@@ -221,7 +221,8 @@ func (l *lane) decideApproval(approve bool) func(context.Context, *gate.Call, *s
 		if approve && a.Action.Kind == core.ApproveTick {
 			err = l.postApprovedTick(ctx, c, &a, in.Reason)
 		}
-		return out, errors.Join(err, l.dropOvertaken(ctx, c, a.Action.Withdrawal, in.Reason))
+		l.dropOvertaken(ctx, c, a.Action.Withdrawal, in.Reason)
+		return out, err
 	}
 }
 
@@ -266,13 +267,20 @@ func (l *lane) dropAll(ctx context.Context, c *gate.Call, reason string, which f
 
 // dropOvertaken drops the requests about a withdrawal that no approval could execute any more, because it has
 // gone another way. 0 is none.
-func (l *lane) dropOvertaken(ctx context.Context, c *gate.Call, withdrawal uint64, reason string) error {
-	if withdrawal == 0 {
-		return nil
+func (l *lane) dropOvertaken(ctx context.Context, c *gate.Call, withdrawal uint64, reason string) {
+	if withdrawal != 0 {
+		l.dropAfter(ctx, c, reason, func(v *venue.Venue, a *core.Approval) bool {
+			return a.Action.Withdrawal == withdrawal && !v.CanExecute(&a.Action)
+		})
 	}
-	return l.dropAll(ctx, c, reason, func(v *venue.Venue, a *core.Approval) bool {
-		return a.Action.Withdrawal == withdrawal && !v.CanExecute(&a.Action)
-	})
+}
+
+// dropAfter is dropAll for what follows from an action that is done: an error would say that it was not. What is
+// left is void all the same when it is approved, and expires.
+func (l *lane) dropAfter(ctx context.Context, c *gate.Call, reason string, which func(*venue.Venue, *core.Approval) bool) {
+	if err := l.dropAll(ctx, c, reason, which); err != nil {
+		l.Log.Warn("a request that is void is not dropped, and expires", "err", err, "request_id", c.ID)
+	}
 }
 
 // approvedPostNs is the time after an approval in which a repeat of it still posts the price, in ns.

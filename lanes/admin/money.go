@@ -82,7 +82,7 @@ func (l *lane) step(ctx context.Context, c *gate.Call, cmd *core.DecideWithdrawa
 	}
 	if e, ok := lastEvent[*core.WithdrawalChanged](r.Events); ok {
 		out = tools.WithdrawalOf(&e.Withdrawal)
-		err = errors.Join(err, l.dropOvertaken(ctx, c, cmd.Withdrawal, cmd.Audit.Why))
+		l.dropOvertaken(ctx, c, cmd.Withdrawal, cmd.Audit.Why)
 	}
 	return out, err
 }

@@ -23,7 +23,8 @@ func (l *lane) addOperator(ctx context.Context, c *gate.Call, in *schemas.AddOpe
 	}
 	out = schemas.NewOperator{Name: in.Name, Role: in.Role, OperatorToken: token, CreatedTs: schemas.U64(r.Stamp.Ts)}
 	// The first admin makes the shared token a viewer, and nobody could take back what it has requested.
-	return out, l.dropAll(ctx, c, in.Reason, func(_ *venue.Venue, a *core.Approval) bool { return a.By == SharedOperator && !l.mayStill(a) })
+	l.dropAfter(ctx, c, in.Reason, func(_ *venue.Venue, a *core.Approval) bool { return a.By == SharedOperator && !l.mayStill(a) })
+	return out, nil
 }
 
 // whoami returns the operator of the token with the actions that the role allows.
