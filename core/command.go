@@ -45,6 +45,7 @@ type PlaceOrder struct {
 	Tick       Tick
 	Qty        Qty
 	Expiry     int64  // ns, gtt only
+	NotAfter   int64  // ns; with a later stamp the order is TooLate; 0 means no bound
 	MaxCost    uint64 // pips; 0 means no bound
 	Group      uint32
 	Fault      Reject
@@ -69,13 +70,15 @@ type CancelAll struct {
 
 // DecreaseOrder lowers the remaining quantity of an order, which keeps its time priority
 // (docs/rules/orders.md#decrease). With To set Amount is the new remaining quantity, else
-// the quantity to take off.
+// the quantity to take off. RequestID is the account's own id of a decrease or a redeem, which
+// it uses once (docs/rules/orders.md#client-request-id); 0 is none.
 type DecreaseOrder struct {
-	User   UserID
-	Key    KeyNumber
-	Order  OrderID
-	To     bool
-	Amount Qty
+	User      UserID
+	Key       KeyNumber
+	Order     OrderID
+	To        bool
+	Amount    Qty
+	RequestID uint64
 }
 
 // ReplaceOrder cancels the resting order Old and places an order in its stead
@@ -127,12 +130,13 @@ type DisarmDeadman struct {
 }
 
 // Redeem exchanges unreserved pairs of YES and NO for 10000 pips each
-// (docs/rules/money.md#redeem).
+// (docs/rules/money.md#redeem). RequestID is that of DecreaseOrder.
 type Redeem struct {
-	User   UserID
-	Key    KeyNumber `cbor:",omitempty"`
-	Market MarketID
-	Qty    Qty
+	User      UserID
+	Key       KeyNumber `cbor:",omitempty"`
+	Market    MarketID
+	Qty       Qty
+	RequestID uint64 `cbor:",omitempty"`
 }
 
 // RequestWithdrawal takes Amount out of free cash until an operator decides the

@@ -139,6 +139,7 @@ type Redeemed struct {
 	Generation uint32
 	Qty        Qty
 	Credit     Pips
+	RequestID  uint64 // the account's own id of the request; 0 without one
 }
 
 // ForecastSubmitted is a forecast that was accepted. The venue keeps none and does not count them:

@@ -30,6 +30,8 @@ const (
 	BadExpiry
 	MandateViolation
 	StaleGeneration
+	_ // kept for orders of a group
+	TooLate
 )
 
 // Refusals of commands other than those of orders. They are sequenced like any other
@@ -55,6 +57,7 @@ const (
 	DuplicateOperatorName
 	UnknownApproval
 	SelfApproval
+	DuplicateClientRequestID
 )
 
 var rejectNames = map[Reject]string{
@@ -62,13 +65,14 @@ var rejectNames = map[Reject]string{
 	DuplicateClientOrderID: "duplicate_client_order_id", BadPriceTick: "bad_price_tick", BadQty: "bad_qty", PerMarketLimit: "per_market_limit",
 	MarketNotTrading: "market_not_trading", MarketPaused: "market_paused", UnknownOrder: "unknown_order", InvalidDecrease: "invalid_decrease",
 	ClientOrderIDRequired: "client_order_id_required", ReduceOnlyViolation: "reduce_only_violation", UserSuspended: "user_suspended",
-	OpenOrderLimit: "open_order_limit", BadExpiry: "bad_expiry", MandateViolation: "mandate_violation", StaleGeneration: "stale_generation",
+	OpenOrderLimit: "open_order_limit", BadExpiry: "bad_expiry", TooLate: "too_late", MandateViolation: "mandate_violation", StaleGeneration: "stale_generation",
 	UnknownUser: "unknown_user", UnknownKey: "unknown_key", UnknownWithdrawal: "unknown_withdrawal",
 	DuplicateWithdrawalID: "duplicate_client_withdrawal_id", DuplicateDepositID: "duplicate_deposit_id", BadAmount: "bad_amount",
 	BadDestination: "bad_destination", InvalidTransition: "invalid_transition", BadFees: "schema_violation", WithdrawalRefused: "withdrawal_refused",
 	UnknownAgent: "unknown_agent", DuplicateAgentName: "duplicate_agent_name", AgentLimit: "agent_limit", StaleMandate: "stale_mandate",
 	BadMandate: "bad_mandate", DuplicateTransferID: "duplicate_client_transfer_id", MissingScope: "missing_scope",
 	DuplicateOperatorName: "duplicate_operator_name", UnknownApproval: "unknown_approval", SelfApproval: "self_approval",
+	DuplicateClientRequestID: "duplicate_client_request_id",
 }
 
 // String is the error code in lowercase snake_case, or "" for OK.
@@ -81,7 +85,7 @@ func Rejects() []Reject { return slices.Collect(maps.Keys(rejectNames)) }
 func (r Reject) Error() string { return rejectNames[r] }
 
 // Registered reports whether the wire carries a number for r (docs/rules/errors.md#registry).
-func (r Reject) Registered() bool { return r >= UnknownMarket && r <= StaleGeneration }
+func (r Reject) Registered() bool { return r >= UnknownMarket && r <= TooLate }
 
 // InvariantViolation is the value that the core panics with when an invariant does not
 // hold (docs/rules/money.md#the-invariant). The sequencer stops on it, because every later

@@ -105,8 +105,12 @@ const (
 	// operator's requests are dropped.
 	RevisionSteps Revision = 12
 
+	// RevisionMakers adds PlaceOrder.NotAfter and the client_request_id of a decrease and a redeem, which
+	// have no effect before it. When a feed falls silent, orders that are canceled on a pause are.
+	RevisionMakers Revision = 13
+
 	// RevisionNewest is the newest revision that this program knows.
-	RevisionNewest = RevisionSteps
+	RevisionNewest = RevisionMakers
 )
 
 // Known returns an error that names the program which knows the revision, unless this one does.

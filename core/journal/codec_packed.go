@@ -29,6 +29,9 @@ func appendPlaceOrder(dst []byte, c *core.PlaceOrder) ([]byte, error) {
 	if c.Unpriced {
 		enums |= unpriced
 	}
+	if c.NotAfter != 0 {
+		enums |= notAfter
+	}
 	dst = binary.AppendUvarint(dst, uint64(c.Key))
 	dst = binary.AppendUvarint(dst, uint64(c.User))
 	dst = binary.AppendUvarint(dst, c.ClientID)
@@ -40,11 +43,19 @@ func appendPlaceOrder(dst []byte, c *core.PlaceOrder) ([]byte, error) {
 	dst = binary.AppendVarint(dst, c.Expiry)
 	dst = binary.AppendUvarint(dst, c.MaxCost)
 	dst = binary.AppendUvarint(dst, uint64(c.Group))
-	return binary.AppendUvarint(dst, uint64(c.Fault)), nil
+	dst = binary.AppendUvarint(dst, uint64(c.Fault))
+	if c.NotAfter != 0 {
+		dst = binary.AppendVarint(dst, c.NotAfter)
+	}
+	return dst, nil
 }
 
-// unpriced is the bit of PlaceOrder.Unpriced in the byte of enums.
-const unpriced = 1 << 5
+// Bits in the byte of enums of a PlaceOrder: its Unpriced, and that a NotAfter ends the encoding. The second
+// one is from core.RevisionMakers on, and an older program refuses it.
+const (
+	unpriced = 1 << 5
+	notAfter = 1 << 6
+)
 
 func readPlaceOrder(b []byte) (*core.PlaceOrder, error) {
 	p := payload{b: b}
@@ -106,7 +117,7 @@ func (p *payload) placeOrder() *core.PlaceOrder {
 	}
 	enums, flags := p.byte(), p.byte()
 	c.Unpriced = enums&unpriced != 0
-	if enums&^(1<<6-1) != 0 || flags > byte(flagsMax) || c.Unpriced && enums>>2&1 == 0 {
+	if enums&^(1<<7-1) != 0 || flags > byte(flagsMax) || c.Unpriced && enums>>2&1 == 0 {
 		p.fail(errEnum)
 	}
 	c.Side, c.Outcome = core.Side(enums&1), core.Outcome(enums>>1&1)
@@ -120,6 +131,11 @@ func (p *payload) placeOrder() *core.PlaceOrder {
 	c.Fault = core.Reject(p.u(math.MaxUint16))
 	if !knownReject(c.Fault) {
 		p.fail(errEnum)
+	}
+	if enums&notAfter != 0 {
+		if c.NotAfter = p.i(math.MinInt64, math.MaxInt64); c.NotAfter == 0 {
+			p.fail(errRange)
+		}
 	}
 	return c
 }
@@ -160,18 +176,39 @@ func appendDecreaseOrder(dst []byte, c *core.DecreaseOrder) ([]byte, error) {
 	dst = binary.AppendUvarint(dst, uint64(c.Key))
 	dst = binary.AppendUvarint(dst, uint64(c.User))
 	dst = binary.AppendUvarint(dst, uint64(c.Order))
-	dst = appendFlag(dst, c.To)
-	return binary.AppendVarint(dst, int64(c.Amount)), nil
+	flags := byte(0)
+	if c.To {
+		flags = decreaseTo
+	}
+	if c.RequestID != 0 {
+		flags |= decreaseID
+	}
+	dst = binary.AppendVarint(append(dst, flags), int64(c.Amount))
+	if c.RequestID != 0 {
+		dst = binary.AppendUvarint(dst, c.RequestID)
+	}
+	return dst, nil
 }
+
+// Bits in the byte of flags of a DecreaseOrder: its To, and that a RequestID ends the encoding. The second one
+// is from core.RevisionMakers on, and an older program refuses it.
+const (
+	decreaseTo = 1 << 0
+	decreaseID = 1 << 1
+)
 
 func readDecreaseOrder(b []byte) (*core.DecreaseOrder, error) {
 	p := payload{b: b}
-	c := &core.DecreaseOrder{
-		Key:    p.key(),
-		User:   core.UserID(p.u(math.MaxUint32)),
-		Order:  core.OrderID(p.u(math.MaxUint64)),
-		To:     p.flag(),
-		Amount: core.Qty(p.i(math.MinInt64, math.MaxInt64)),
+	c := &core.DecreaseOrder{Key: p.key(), User: core.UserID(p.u(math.MaxUint32)), Order: core.OrderID(p.u(math.MaxUint64))}
+	flags := p.byte()
+	if flags&^(decreaseTo|decreaseID) != 0 {
+		p.fail(errEnum)
+	}
+	c.To, c.Amount = flags&decreaseTo != 0, core.Qty(p.i(math.MinInt64, math.MaxInt64))
+	if flags&decreaseID != 0 {
+		if c.RequestID = p.u(math.MaxUint64); c.RequestID == 0 {
+			p.fail(errRange)
+		}
 	}
 	return c, p.end()
 }

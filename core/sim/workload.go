@@ -252,6 +252,9 @@ func (w *workload) draw() core.Command {
 
 // trade returns a command of a trader.
 func (w *workload) trade() core.Command {
+	if w.rules >= core.RevisionMakers && w.r.IntN(25) == 0 {
+		return w.once()
+	}
 	switch n := w.r.IntN(60); {
 	case n < 46:
 		return w.place()
@@ -272,6 +275,16 @@ func (w *workload) trade() core.Command {
 	default:
 		return &core.RequestWithdrawal{User: w.user(), ClientID: fmt.Sprint("w", w.r.IntN(12)), Amount: core.Pips(w.r.IntN(4) * 9000), Destination: "bank"}
 	}
+}
+
+// once returns a decrease or a redeem with a client_request_id, of few so that they repeat.
+func (w *workload) once() core.Command {
+	id := uint64(1 + w.r.IntN(40))
+	if w.r.IntN(3) == 0 {
+		return &core.Redeem{User: w.user(), Market: w.market(), Qty: core.Qty(w.r.IntN(4)), RequestID: id}
+	}
+	x := w.order()
+	return &core.DecreaseOrder{User: x.user, Order: x.order, Amount: core.Qty(w.r.IntN(4)), RequestID: id}
 }
 
 // batch returns placements or cancels of one account.
@@ -323,6 +336,9 @@ func (w *workload) place() *core.PlaceOrder {
 				c.Tick = core.TickMin
 			}
 		}
+	}
+	if w.rules >= core.RevisionMakers && w.r.IntN(12) == 0 {
+		c.NotAfter = max(1, w.now()+int64(w.r.IntN(9)-3)*core.NsPerSec/8)
 	}
 	if c.Side == core.Buy && (c.Type == core.Market || w.r.IntN(4) == 0) {
 		c.MaxCost = uint64(1 + w.r.IntN(200_000))
@@ -503,7 +519,7 @@ func describe(cmd core.Command) string {
 		return fmt.Sprintf("replace %d, seen with %d: %s", c.Old, c.Seen, describe(&c.PlaceOrder))
 	}
 	if c, ok := cmd.(*core.PlaceOrder); ok {
-		return fmt.Sprintf("place user %d id %d market %d %s %s %s %s %d × %d flags %d cap %d", c.User, c.ClientID, c.Market, c.Type, c.TIF, c.Side, c.Outcome, c.Qty, c.Tick, c.Flags, c.MaxCost)
+		return fmt.Sprintf("place user %d id %d market %d %s %s %s %s %d × %d flags %d cap %d not after %d", c.User, c.ClientID, c.Market, c.Type, c.TIF, c.Side, c.Outcome, c.Qty, c.Tick, c.Flags, c.MaxCost, c.NotAfter)
 	}
 	return fmt.Sprintf("%T %+v", cmd, cmd)
 }

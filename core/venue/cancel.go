@@ -120,6 +120,9 @@ func cancelsOnPause(_ book.Ref, o *book.Order) bool { return o.Flags().Has(core.
 // InvalidDecrease. An order that does not rest is UnknownOrder here; package tools answers
 // InvalidDecrease instead if the view has the account's order and it has ended.
 func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {
+	if v.usedRequest(c.User, c.RequestID) {
+		return core.DuplicateClientRequestID
+	}
 	r := v.ownOrder(c.User, c.Order)
 	if r == book.None {
 		return core.UnknownOrder
@@ -137,5 +140,6 @@ func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {
 	default:
 		v.reduceOrder(r, by, core.CauseDecrease)
 	}
+	v.useRequest(c.User, c.RequestID)
 	return core.OK
 }

@@ -217,7 +217,7 @@ func (w *eventChecker) other(st core.Stamp, cmd core.Command, e core.Event) {
 	switch e := e.(type) {
 	case *core.Redeemed:
 		c := cmd.(*core.Redeem)
-		w.require(*e == core.Redeemed{User: c.User, Market: c.Market, Generation: w.rounds[c.Market].Generation, Qty: c.Qty, Credit: core.Pips(c.Qty) * core.Payout}, e, "redeemed")
+		w.require(*e == core.Redeemed{User: c.User, Market: c.Market, Generation: w.rounds[c.Market].Generation, Qty: c.Qty, Credit: core.Pips(c.Qty) * core.Payout, RequestID: c.RequestID}, e, "redeemed")
 	case *core.ForecastSubmitted:
 		c, m := cmd.(*core.SubmitForecast), w.rounds[e.Market]
 		w.require(*e == core.ForecastSubmitted{User: c.User, Market: c.Market, Generation: c.Generation, P: c.P}, e, "another forecast")

@@ -20,7 +20,20 @@ func (v *Venue) pauseStaleFeeds(ts int64) {
 	for f := range v.feeds {
 		if s := &v.feeds[f]; !s.Stale && ts-s.FreshAt > v.rules.StaleNs {
 			s.Stale = true
+			if v.rules.Revision >= core.RevisionMakers {
+				v.cancelOfPausedFeed(core.Feed(f))
+			}
 			v.emitFeedRounds(core.Feed(f))
+		}
+	}
+}
+
+// cancelOfPausedFeed cancels the orders that a pause cancels, in the trading rounds of a feed. Else the first order
+// after the silence would meet prices from before it.
+func (v *Venue) cancelOfPausedFeed(f core.Feed) {
+	for m := range v.markets {
+		if mk := &v.markets[m]; mk.Status == core.Trading && mk.Feed == f {
+			v.cancelMarketOrders(mk, core.Paused, cancelsOnPause)
 		}
 	}
 }

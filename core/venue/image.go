@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/fxamacker/cbor/v2"
@@ -30,6 +31,13 @@ type Image struct {
 	approvals   tree[uint64, *core.Approval]
 	alone       tree[string, core.AloneSum]
 	marks       [][]markRecord
+	requests    []requestImage
+}
+
+// requestImage is the client_request_ids of an account.
+type requestImage struct {
+	user core.UserID
+	ids  idSet
 }
 
 // Image returns the current state. It marks the trees as shared, so it needs exclusive access, also
@@ -48,6 +56,9 @@ func (v *Venue) Image() (*Image, error) {
 		ids: make([]idSet, n), keys: copyTree(v.keys.all), orders: v.pool.Image(), deposits: copyTree(v.deposits), withdrawals: copyTree(v.withdrawals),
 		transfers: copyTree(v.transfers), marks: slices.Clone(v.marks.chunks), approvals: copyTree(v.approvals),
 		alone: copyTree(v.alone.sums),
+	}
+	for _, u := range slices.Sorted(maps.Keys(v.requests)) {
+		m.requests = append(m.requests, requestImage{u, v.requests[u].image()})
 	}
 	s.LastKey, s.Performance = v.keys.last, v.ledger.PerformanceState()
 	s.Accounts = make([]accountState, n)
@@ -74,6 +85,9 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		x.enc = encoding.NewEncoder(&x.buf)
 		s := &m.state
 		fields := stateFields
+		if len(m.requests) == 0 {
+			fields = stateFieldsBeforeMakers
+		}
 		if s.Rules.Revision < core.RevisionSteps {
 			fields = stateFieldsBeforeSteps
 		}
@@ -119,6 +133,10 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 			m.alone.Scan(func(_ string, s core.AloneSum) bool { return x.values(&s) })
 		}
 		list(&x, s.Settings)
+		if fields == stateFieldsBeforeMakers {
+			return
+		}
+		x.requests(m)
 	}
 }
 
@@ -258,6 +276,19 @@ func (m *Image) account(b []byte, i int, ids *idEncoder, enc *cbor.Encoder, buf 
 		b = ids.append(b, used)
 	}
 	return b, errors.Join(err, value(a.Timeout), value(a.Deadline))
+}
+
+// requests yields the requestStates.
+func (x *pieceWriter) requests(m *Image) {
+	x.head(uint64(len(m.requests)))
+	var ids idEncoder
+	for i := range m.requests {
+		r := &m.requests[i]
+		n := ids.measure(&r.ids)
+		if !x.values(&requestState{User: r.user, IDs: ids.append(make([]byte, 0, n), &r.ids)}) {
+			return
+		}
+	}
 }
 
 // queuedOrder is a resting order with its sort key: by market, bids before asks, by price, by time.

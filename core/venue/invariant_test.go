@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fxamacker/cbor/v2"
-
 	"duplex/core"
 )
 
@@ -61,7 +59,7 @@ func TestRestoreRefuses(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
 	good := func() (s state) {
-		if err := cbor.Unmarshal(bytesOf(t, v), &s); err != nil {
+		if err := s.unmarshal(bytesOf(t, v)); err != nil {
 			t.Fatal(err)
 		}
 		if len(s.Markets) != Slots || len(s.Accounts) != 4 {
@@ -75,6 +73,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"is inconsistent: invariant broken: account 1": func(s *state) { s.Ledger.Accounts[0][0] = -1 },
 		"is inconsistent: runtime":                     func(s *state) { s.Orders[0].Market = 20 },
 		"client order ids of account 1":                func(s *state) { s.Accounts[0].IDs = []byte{1, 2, 3} },
+		"client_request_ids of account 1":              func(s *state) { s.Requests = []requestState{{User: 1, IDs: []byte{1}}} },
 	} {
 		s := good()
 		spoil(&s)

@@ -75,6 +75,9 @@ func rejectOr(r, other core.Reject) core.Reject {
 // state. An order that is canceled before it can match has its reason in t. ts is the stamp of the
 // placement, in ns.
 func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
+	if c.NotAfter != 0 && ts > c.NotAfter && v.rules.Revision >= core.RevisionMakers {
+		return core.TooLate
+	}
 	if c.Fault != core.OK {
 		return c.Fault
 	}

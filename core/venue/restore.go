@@ -124,6 +124,13 @@ func restore(s *state) (v *Venue, err error) {
 	if err := v.restoreMarks(s.Marks); err != nil {
 		return nil, err
 	}
+	for _, r := range s.Requests {
+		ids, err := restoreIDSet(r.IDs)
+		if err != nil {
+			return nil, fmt.Errorf("client_request_ids of account %d: %w", r.User, err)
+		}
+		v.requests[r.User] = &ids
+	}
 	v.Audit()
 	return v, nil
 }

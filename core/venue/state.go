@@ -41,11 +41,21 @@ type state struct {
 	AloneDay int32 // UTC day of Alone
 	Alone    []core.AloneSum
 	Settings []core.Setting // by name
+
+	// From core.RevisionMakers on. A list at the end that is empty is left out.
+	Requests []requestState // by account
 }
 
-// Numbers of encoded fields of a state: of the newest revision, before core.RevisionSteps, and before the
-// first ActivateRules.
-const stateFields, stateFieldsBeforeSteps, stateFieldsBefore = 25, 22, 16
+// Numbers of encoded fields of a state: of the newest revision, before core.RevisionMakers or without
+// client_request_ids, before core.RevisionSteps, and before the first ActivateRules.
+const stateFields, stateFieldsBeforeMakers, stateFieldsBeforeSteps, stateFieldsBefore = 26, 25, 22, 16
+
+// requestState is the client_request_ids of an account.
+type requestState struct {
+	_    struct{} `cbor:",toarray"`
+	User core.UserID
+	IDs  []byte // an encoded idSet
+}
 
 type accountState struct {
 	_        struct{} `cbor:",toarray"`

@@ -208,15 +208,23 @@ func (x *storyRunner) parse(w []string) core.Command {
 		}
 		return c
 	case "decrease":
-		return &core.DecreaseOrder{User: u, Order: core.OrderID(x.named[w[2]]), To: w[3] == "to", Amount: core.Qty(x.num(w[4]))}
+		c := &core.DecreaseOrder{User: u, Order: core.OrderID(x.named[w[2]]), To: w[3] == "to", Amount: core.Qty(x.num(w[4]))}
+		if len(w) > 5 {
+			c.RequestID = uint64(x.num(strings.TrimPrefix(w[5], "request=")))
+		}
+		return c
 	case "deadman":
 		return &core.ArmDeadman{User: u, TimeoutMs: uint32(x.num(w[2]))}
 	case "disarm":
 		return &core.DisarmDeadman{User: u}
 	case "redeem":
 		c := &core.Redeem{User: u, Market: 1, Qty: core.Qty(x.num(w[2]))}
-		if len(w) > 3 {
-			c.Market = core.MarketID(x.num(strings.TrimPrefix(w[3], "m=")))
+		for _, o := range w[3:] {
+			if n, ok := strings.CutPrefix(o, "request="); ok {
+				c.RequestID = uint64(x.num(n))
+			} else {
+				c.Market = core.MarketID(x.num(strings.TrimPrefix(o, "m=")))
+			}
 		}
 		return c
 	case "withdraw":
@@ -386,6 +394,8 @@ func (x *storyRunner) place(u core.UserID, w []string) core.Command {
 			x.must(c.Fault != core.OK, o)
 		case key == "gtt":
 			c.TIF, c.Expiry = core.GTT, x.at.Ts+x.duration(value)
+		case key == "not_after":
+			c.NotAfter = x.at.Ts + x.duration(value)
 		case o == "ioc":
 			c.TIF = core.IOC
 		case o == "fok":

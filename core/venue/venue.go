@@ -55,6 +55,7 @@ type Venue struct {
 	alone     aloneSums
 	settings  []core.Setting // by name; replaced, never modified
 	marks     marks
+	requests  map[core.UserID]*idSet // the client_request_ids of the accounts that have used one
 
 	ev    *core.Events
 	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
@@ -72,6 +73,7 @@ func New() *Venue {
 		transfers: newTree[uint64, *core.Transferred](), approvals: newTree[uint64, *core.Approval](),
 		open: newTree[uint64, struct{}](), alone: aloneSums{sums: newTree[string, core.AloneSum]()},
 		clientWds: map[clientWithdrawal]uint64{}, clientTransfers: map[clientTransfer]uint64{},
+		requests: map[core.UserID]*idSet{},
 	}
 	for m := core.MarketID(1); m <= Slots; m++ {
 		v.free = append(v.free, m)

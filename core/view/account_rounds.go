@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strconv"
 
 	"duplex/core"
 )
@@ -93,7 +94,11 @@ func (w *View) foldFillRound(u core.UserID, f *Fill) {
 }
 
 func (w *View) foldRedeemed(e *core.Redeemed) {
-	w.addLedger(e.User, w.roundRow(LedgerRedeem, e.Credit, e.Market))
+	r := w.roundRow(LedgerRedeem, e.Credit, e.Market)
+	if e.RequestID != 0 {
+		r.Ref = strconv.FormatUint(e.RequestID, 10)
+	}
+	w.addLedger(e.User, r)
 	if x := w.mutableAccountRound(e.User, e.Market, false); x != nil {
 		x.Redeemed += e.Qty
 		w.reportAccountRound(e.User, x)

@@ -50,7 +50,7 @@ type LedgerRow struct {
 	Category     uint16
 	Order        core.OrderID
 	FillN        uint64 // the number of the fill
-	Ref          string // id of the deposit or the withdrawal, or the client's id of the transfer
+	Ref          string // id of the deposit or the withdrawal, or the client's id of the transfer or the redeem
 }
 
 // Deposit is a deposit of an account (docs/rules/rest.md#list_deposits). Amount is in pips, Ts in ns.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 
 	"duplex/core"
 )
@@ -312,6 +313,10 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	removed := plus(v.removeContracts(c.User, yes, c.Qty), v.removeContracts(c.User, no, c.Qty))
 	v.pay(c.User, times(int64(c.Qty), 10000))
 	v.realize(c.User, c.Market, minus(times(int64(c.Qty), 10000), removed))
-	v.enter(c.User, "redeem", times(int64(c.Qty), 10000), v.inRound(c.Market))
+	row := v.inRound(c.Market)
+	if c.RequestID != 0 && v.rules.Revision >= core.RevisionMakers {
+		row.Ref = strconv.FormatUint(c.RequestID, 10)
+	}
+	v.enter(c.User, "redeem", times(int64(c.Qty), 10000), row)
 	return core.OK
 }

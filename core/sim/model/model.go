@@ -34,6 +34,7 @@ type Venue struct {
 	doneAlone       []done
 	settings        map[string]string
 	marks           []mark // of every command that had one, the newest last
+	requests        map[request]bool
 
 	feesCollected, deposits, withdrawals *big.Int
 
@@ -68,6 +69,12 @@ type contract struct {
 type position struct {
 	n    core.Qty
 	cost *big.Int
+}
+
+// request is a client_request_id that an account has used.
+type request struct {
+	user core.UserID
+	id   uint64
 }
 
 type key struct {
@@ -162,7 +169,7 @@ func New() *Venue {
 		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
 		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
 		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{}, transfers: map[transferID]transfer{},
-		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{}, settings: map[string]string{},
+		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{}, settings: map[string]string{}, requests: map[request]bool{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
@@ -205,7 +212,7 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.CancelAll:
 		return v.cancelAll(c)
 	case *core.DecreaseOrder:
-		return v.decrease(c)
+		return v.once(c.User, c.RequestID, func() core.Reject { return v.decrease(c) })
 	case *core.ReplaceOrder:
 		return v.replace(c)
 	case *core.SubmitForecast:
@@ -215,7 +222,7 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.DisarmDeadman:
 		return v.arm(c.User, 0)
 	case *core.Redeem:
-		return v.redeem(c)
+		return v.once(c.User, c.RequestID, func() core.Reject { return v.redeem(c) })
 	case *core.Deposit:
 		return v.deposit(*c)
 	case *core.RequestWithdrawal:
@@ -303,6 +310,19 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		panic("the model does not know the type of a command")
 	}
 	return core.OK
+}
+
+// once executes a command under a client_request_id, which is used up unless the command is rejected
+// (docs/rules/orders.md#client-request-id).
+func (v *Venue) once(u core.UserID, id uint64, do func() core.Reject) core.Reject {
+	if v.requests[request{u, id}] {
+		return core.DuplicateClientRequestID
+	}
+	r := do()
+	if r == core.OK && id != 0 && v.rules.Revision >= core.RevisionMakers {
+		v.requests[request{u, id}] = true
+	}
+	return r
 }
 
 func (v *Venue) userExists(u core.UserID) bool { return u > 0 && int(u) < len(v.users) }

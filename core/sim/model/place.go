@@ -107,6 +107,8 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 	this, that := contract{c.Market, c.Outcome}, contract{c.Market, 1 - c.Outcome}
 	open := v.resting(func(o order) bool { return o.User == c.User && o.Market == c.Market })
 	switch {
+	case c.NotAfter != 0 && c.NotAfter < v.now.Ts && v.rules.Revision >= core.RevisionMakers:
+		return core.TooLate
 	case c.Fault != core.OK:
 		return c.Fault
 	case !opened:

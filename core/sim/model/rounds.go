@@ -32,6 +32,12 @@ func (v *Venue) advance() {
 	v.endGrants()
 	for f := range v.feeds {
 		if now-v.feeds[f].fresh > v.rules.StaleNs {
+			if !v.feeds[f].stale && v.rules.Revision >= core.RevisionMakers {
+				v.sweep(core.Paused, func(o order) bool {
+					m := v.markets[o.Market]
+					return m.Feed == core.Feed(f) && m.Status == core.Trading && o.Flags.Has(core.CancelOnPause)
+				})
+			}
 			v.feeds[f].stale = true
 		}
 	}
