@@ -62,6 +62,7 @@ var ErrorTable = []ErrorInfo{
 	registry(271, "bad_expiry", 400, Never, "expiry_ts of a gtt order is not in the future.", "Give ns since the Unix epoch, later than the venue's clock."),
 	registry(272, "mandate_violation", 403, Never, "The account's mandate does not allow this order.", "Lower the order until it is within the bound of details.rule; read the account for the headroom."),
 	registry(273, "stale_generation", 409, Never, "The market slot is in another generation than the order names.", "Read the round of this market_id again."),
+	registry(275, "too_late", 400, Never, "The order reached the book after its not_after_ts.", "Nothing was placed. Use a new client_order_id, and a later not_after_ts or none."),
 
 	// The gate: faults of the request itself.
 	gateway("unauthorized", 401, 0, Never, "Signature, key or timestamp missing or wrong.", "Sign timestamp, method, target and body as sent, within 5 s of the venue's clock."),
@@ -92,6 +93,7 @@ var ErrorTable = []ErrorInfo{
 	gateway("duplicate_client_withdrawal_id", 409, 0, Never, "This client_withdrawal_id was used with other fields.", "List withdrawals; use a new id for another withdrawal."),
 	gateway("duplicate_agent_name", 409, 0, Never, "The owner has used this name for an agent before.", "Use another name."),
 	gateway("duplicate_client_transfer_id", 409, 0, Never, "This client_transfer_id was used with other fields.", "Use a new id for another transfer."),
+	gateway("duplicate_client_request_id", 409, 0, Never, "This client_request_id was used before. The first request stands.", "Read the order or the position. Use a new id for another request."),
 	gateway("stale_mandate", 409, 0, Never, "if_rev is not the rev of the present mandate.", "Read the mandate again and set it with its rev."),
 	gateway("agent_limit", 403, 0, Never, "The owner has 32 open agents, or 1000 in all.", "Close an agent."),
 	gateway("too_many_keys", 403, 0, Never, "The account has as many live keys as it may have.", "Revoke a key that is not used any more."),
@@ -212,6 +214,7 @@ var FaultyFields = map[string][]string{
 	"open_order_limit":               {"market_id"},
 	"bad_qty":                        {"qty"},
 	"bad_expiry":                     {"expiry_ts", "expires_in_ms"},
+	"too_late":                       {"not_after_ts"},
 	"bad_cursor":                     {"cursor"},
 	"duplicate_client_withdrawal_id": {"client_withdrawal_id"},
 	"bad_destination":                {"destination"},
@@ -224,6 +227,7 @@ var FaultyFields = map[string][]string{
 	"unknown_key":                    {"api_key"},
 	"duplicate_agent_name":           {"name"},
 	"duplicate_client_transfer_id":   {"client_transfer_id"},
+	"duplicate_client_request_id":    {"client_request_id"},
 	"stale_mandate":                  {"if_rev"},
 	"duplicate_deposit_id":           {"deposit_id"},
 	"duplicate_operator_name":        {"name"},

@@ -15,6 +15,7 @@ type PlaceOrder struct {
 	Qty           Int    `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Contracts" example:"10"`
 	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok" doc:"Limit; default gtc"`
 	ExpiryTs      *U64   `json:"expiry_ts,omitempty" pattern:"^[0-9]+$" doc:"gtt: Unix ns; required"`
+	NotAfterTs    U64    `json:"not_after_ts,omitzero" pattern:"^[0-9]+$" doc:"Unix ns: later, too_late"`
 	MaxCost       U64    `json:"max_cost,omitzero" pattern:"^[0-9]+$" exact:"true" doc:"Market buy: most pips to spend with fees; required"`
 	GroupID       Int    `json:"group_id,omitzero" minimum:"0" maximum:"4294967295" doc:"Group for cancel-all"`
 	PostOnly      bool   `json:"post_only,omitzero" doc:"Cancel rather than take"`
@@ -178,6 +179,12 @@ type DecreaseOrder struct {
 	OrderID  U64  `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
 	ReduceBy *Int `json:"reduce_by,omitempty" minimum:"1" fault:"invalid_decrease" doc:"Contracts to take off; give this or reduce_to"`
 	ReduceTo *Int `json:"reduce_to,omitempty" minimum:"0" fault:"invalid_decrease" doc:"Contracts to remain; 0 cancels. Safe to repeat" example:"5"`
+	RequestIdentity
+}
+
+// RequestIdentity is the account's own id of a request that it makes once (docs/rules/orders.md#client-request-id).
+type RequestIdentity struct {
+	ClientRequestID U64 `json:"client_request_id,omitzero" pattern:"^[0-9]+$" nonzero:"true" doc:"Digits; used once"`
 }
 
 // Check requires exactly one of reduce_by and reduce_to.
@@ -200,6 +207,7 @@ type ReplaceOrder struct {
 	KeepTotal     bool   `json:"keep_total,omitzero" doc:"qty counts what has filled"`
 	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok"`
 	ExpiryTs      *U64   `json:"expiry_ts,omitempty" pattern:"^[0-9]+$" doc:"gtt: Unix ns"`
+	NotAfterTs    U64    `json:"not_after_ts,omitzero" pattern:"^[0-9]+$" doc:"Unix ns: later, too_late"`
 	MaxCost       *U64   `json:"max_cost,omitempty" pattern:"^[0-9]+$" exact:"true" doc:"Buy: most pips to spend with fees"`
 	GroupID       *Int   `json:"group_id,omitempty" minimum:"0" maximum:"4294967295" doc:"Group for cancel-all"`
 	PostOnly      *bool  `json:"post_only,omitempty" doc:"Cancel rather than take"`
@@ -226,7 +234,7 @@ func (r *ReplaceOrder) setReject(x core.Reject) { r.Fault = x }
 // has; its quantity is that of a request without one.
 func (r *ReplaceOrder) Placement(old *PlaceOrder) *PlaceOrder {
 	p := *old
-	p.ClientOrderID, p.Type, p.Fault = r.ClientOrderID, r.Type, r.Fault
+	p.ClientOrderID, p.Type, p.Fault, p.NotAfterTs = r.ClientOrderID, r.Type, r.Fault, r.NotAfterTs
 	set(&p.Qty, r.Qty)
 	set(&p.MaxCost, r.MaxCost)
 	set(&p.GroupID, r.GroupID)

@@ -147,6 +147,7 @@ type PnLPosition struct {
 type Redeem struct {
 	MarketID Int `json:"market_id" minimum:"0" maximum:"4294967295" example:"1"`
 	Qty      Int `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Number of pairs" example:"5"`
+	RequestIdentity
 }
 
 // Redeemed is the response of a redeem. Credit is in pips.

@@ -82,11 +82,11 @@ var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
 
 var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 	Spec: Spec{
-		Name: "decrease_order", Title: "Decrease an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/decrease", Scope: core.ScopeTrade, Bucket: Write, Errors: append([]string{"unknown_order", "invalid_decrease"}, writeErrors...), Destructive: true, Deduplicated: true,
+		Name: "decrease_order", Title: "Decrease an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/decrease", Scope: core.ScopeTrade, Bucket: Write, Errors: append([]string{"unknown_order", "invalid_decrease", "duplicate_client_request_id"}, writeErrors...), Destructive: true, Deduplicated: true,
 		Doc: "Lower what remains of an order; it keeps its place in the queue. For another price: replace_order.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
-		c := &core.DecreaseOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)}
+		c := &core.DecreaseOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID), RequestID: uint64(in.ClientRequestID)}
 		if in.ReduceTo != nil {
 			c.To, c.Amount = true, core.Qty(*in.ReduceTo)
 		} else {

@@ -16,7 +16,7 @@ import (
 var placeErrors = []string{
 	"unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit",
 	"market_not_trading", "market_paused", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry",
-	"stale_generation", "mandate_violation", "shed", "draining", "sequencing_timeout",
+	"stale_generation", "too_late", "mandate_violation", "shed", "draining", "sequencing_timeout",
 }
 
 var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
@@ -256,6 +256,7 @@ func placeCommand(caller Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 	c := &core.PlaceOrder{
 		User: caller.User, Key: caller.KeyNumber(), ClientID: uint64(in.ClientOrderID), Market: marketID(in.MarketID), Generation: uint32(in.Generation),
 		Qty: core.Qty(in.Qty), Tick: core.Tick(in.LimitTick().Clamp32()), MaxCost: uint64(in.MaxCost), Group: uint32(in.GroupID), Fault: in.Fault,
+		NotAfter: in.NotAfterTs.Int64(),
 	}
 	if in.Side == "sell" {
 		c.Side = core.Sell

@@ -222,11 +222,11 @@ func SettlementOf(s *view.Settlement) schemas.Settlement {
 var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{
 	Spec: Spec{
 		Name: "redeem_pairs", Title: "Redeem pairs", Method: "POST", Path: "/v1/portfolio/redeem", Scope: core.ScopeTrade, Bucket: Write, Deduplicated: true, Destructive: true,
-		Errors: append([]string{"unknown_market", "market_not_trading", "bad_qty", "insufficient_position"}, writeErrors...),
+		Errors: append([]string{"unknown_market", "market_not_trading", "bad_qty", "insufficient_position", "duplicate_client_request_id"}, writeErrors...),
 		Doc:    "Turn pairs of YES and NO that you hold into 10000 pips each, without a fee.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
-		r, err := Accepted(v.submit(ctx, &caller, &core.Redeem{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)}))
+		r, err := Accepted(v.submit(ctx, &caller, &core.Redeem{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Qty: core.Qty(in.Qty), RequestID: uint64(in.ClientRequestID)}))
 		if err != nil {
 			return out, err
 		}

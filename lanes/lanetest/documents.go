@@ -46,7 +46,10 @@ func fixedValues() map[string][]string {
 		}
 	}
 	var rejects []string
-	for r := core.UnknownMarket; r.Registered(); r++ {
+	for _, r := range core.Rejects() {
+		if !r.Registered() {
+			continue
+		}
 		rejects = append(rejects, r.String())
 	}
 	var wsErrors []string

@@ -238,6 +238,9 @@ func (d *simGate) formOf(cmds []core.Command) operation {
 		} else if c.Amount < 1 {
 			f.fault = "invalid_decrease"
 		}
+		if c.RequestID != 0 {
+			f.body["client_request_id"] = str(c.RequestID)
+		}
 		f.args = with(f.body, "order_id", str(uint64(c.Order)))
 	case *core.ArmDeadman:
 		f.tool, f.method, f.target, f.body, f.bucket, f.deduplicated = "arm_deadman", "POST", "/v1/portfolio/deadman", object{"timeout_ms": num(c.TimeoutMs)}, tools.Cancel, true
@@ -249,6 +252,9 @@ func (d *simGate) formOf(cmds []core.Command) operation {
 	case *core.Redeem:
 		f.tool, f.method, f.target, f.bucket, f.deduplicated = "redeem_pairs", "POST", "/v1/portfolio/redeem", tools.Write, true
 		f.body = object{"market_id": num(c.Market), "qty": num(c.Qty)}
+		if c.RequestID != 0 {
+			f.body["client_request_id"] = str(c.RequestID)
+		}
 		if f.args = f.body; c.Qty < 1 {
 			f.fault = "bad_qty"
 		}
@@ -309,6 +315,9 @@ func (d *simGate) order(c *core.PlaceOrder) object {
 	}
 	if c.TIF == core.GTT || explicit() {
 		o["expiry_ts"] = str(c.Expiry)
+	}
+	if c.NotAfter != 0 || explicit() {
+		o["not_after_ts"] = str(c.NotAfter)
 	}
 	if c.MaxCost != 0 || explicit() {
 		o["max_cost"] = str(c.MaxCost)

@@ -90,6 +90,7 @@ class Deadman(TypedDict):
 
 
 class DecreaseOrder(TypedDict):
+    client_request_id: NotRequired["str"]  # Digits; used once
     reduce_by: NotRequired["int"]  # Contracts to take off; give this or reduce_to
     reduce_to: NotRequired["int"]  # Contracts to remain; 0 cancels. Safe to repeat
 
@@ -455,6 +456,7 @@ class PlaceOrder(TypedDict):
     group_id: NotRequired["int"]  # Group for cancel-all
     market_id: "int"  # Market slot
     max_cost: NotRequired["str"]  # Market buy: most pips to spend with fees; required
+    not_after_ts: NotRequired["str"]  # Unix ns: later, too_late
     outcome: "Literal['yes', 'no']"
     post_only: NotRequired["bool"]  # Cancel rather than take
     qty: "int"  # Contracts
@@ -559,6 +561,7 @@ class PriceRow(TypedDict):
 
 
 class Redeem(TypedDict):
+    client_request_id: NotRequired["str"]  # Digits; used once
     market_id: "int"
     qty: "int"  # Number of pairs
 
@@ -577,6 +580,7 @@ class ReplaceOrder(TypedDict):
     group_id: NotRequired["int"]  # Group for cancel-all
     keep_total: NotRequired["bool"]  # qty counts what has filled
     max_cost: NotRequired["str"]  # Buy: most pips to spend with fees
+    not_after_ts: NotRequired["str"]  # Unix ns: later, too_late
     post_only: NotRequired["bool"]  # Cancel rather than take
     qty: NotRequired["int"]  # Contracts; default: what remains
     reduce_only: NotRequired["bool"]  # Only close what is held
@@ -845,8 +849,8 @@ CancelResult = Canceled | ErrorBody
 
 Details = dict[str, str] | None
 
-ErrorCode = Literal["unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "unauthorized", "missing_scope", "self_approval", "forbidden_origin", "not_found", "method_not_allowed", "body_too_large", "unsupported_media_type", "unexpected_body", "malformed_json", "unknown_field", "invalid_timeout", "schema_violation", "bad_cursor", "bad_client_withdrawal_id", "bad_amount", "bad_destination", "round_not_found", "unknown_agent", "unknown_withdrawal", "unknown_user", "unknown_approval", "unknown_key", "duplicate_client_withdrawal_id", "duplicate_agent_name", "duplicate_client_transfer_id", "stale_mandate", "agent_limit", "too_many_keys", "bad_mandate", "duplicate_deposit_id", "duplicate_operator_name", "invalid_transition", "rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "sequencing_timeout", "internal", "funding_unavailable", "withdrawal_refused"]
+ErrorCode = Literal["unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "too_late", "unauthorized", "missing_scope", "self_approval", "forbidden_origin", "not_found", "method_not_allowed", "body_too_large", "unsupported_media_type", "unexpected_body", "malformed_json", "unknown_field", "invalid_timeout", "schema_violation", "bad_cursor", "bad_client_withdrawal_id", "bad_amount", "bad_destination", "round_not_found", "unknown_agent", "unknown_withdrawal", "unknown_user", "unknown_approval", "unknown_key", "duplicate_client_withdrawal_id", "duplicate_agent_name", "duplicate_client_transfer_id", "duplicate_client_request_id", "stale_mandate", "agent_limit", "too_many_keys", "bad_mandate", "duplicate_deposit_id", "duplicate_operator_name", "invalid_transition", "rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "sequencing_timeout", "internal", "funding_unavailable", "withdrawal_refused"]
 
-OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation"]
+OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "too_late"]
 
 PlaceResult = Outcome | ErrorBody

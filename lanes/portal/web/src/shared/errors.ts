@@ -17,6 +17,7 @@ const ERRORS: Record<string, string> = {
   user_suspended: 'Your account is suspended. Canceling still works; ask the operator.',
   open_order_limit: 'You have too many open orders in this market. Cancel some first.',
   bad_expiry: 'The order would expire at once.',
+  too_late: 'The order arrived too late. Nothing was placed.',
   bad_price_tick: 'This price is not on the price grid.',
   bad_qty: 'The quantity must be a whole number from 1 to 1,000,000.',
   rate_limited: 'Too many requests at once. Wait a moment.',
