@@ -139,6 +139,30 @@ type Redeem struct {
 	RequestID uint64 `cbor:",omitempty"`
 }
 
+// The commands about the bound of a group of orders (docs/rules/orders.md#group-bounds). Group is not 0.
+type (
+	// SetGroup sets the bound: FillLimit contracts in WindowMs milliseconds.
+	SetGroup struct {
+		User      UserID
+		Key       KeyNumber `cbor:",omitempty"`
+		Group     uint32
+		FillLimit Qty
+		WindowMs  uint32
+	}
+	// ResetGroup lets a group that has tripped take orders again.
+	ResetGroup struct {
+		User  UserID
+		Key   KeyNumber `cbor:",omitempty"`
+		Group uint32
+	}
+	// DeleteGroup removes the bound and leaves the orders.
+	DeleteGroup struct {
+		User  UserID
+		Key   KeyNumber `cbor:",omitempty"`
+		Group uint32
+	}
+)
+
 // RequestWithdrawal takes Amount out of free cash until an operator decides the
 // withdrawal (docs/rules/money.md#withdrawals).
 type RequestWithdrawal struct {
@@ -376,6 +400,9 @@ func (c *ReplaceOrder) class() (Class, UserID)      { return ClassPlacement, c.U
 func (c *SubmitForecast) class() (Class, UserID)    { return ClassPlacement, c.User }
 func (c *Redeem) class() (Class, UserID)            { return ClassPlacement, c.User }
 func (c *RequestWithdrawal) class() (Class, UserID) { return ClassPlacement, c.User }
+func (c *SetGroup) class() (Class, UserID)          { return ClassPlacement, c.User }
+func (c *ResetGroup) class() (Class, UserID)        { return ClassPlacement, c.User }
+func (c *DeleteGroup) class() (Class, UserID)       { return ClassPlacement, c.User }
 func (c *CreateAgent) class() (Class, UserID)       { return ClassPlacement, c.Owner }
 func (c *Transfer) class() (Class, UserID)          { return ClassPlacement, c.Owner }
 func (c *ResumeAgent) class() (Class, UserID)       { return ClassPlacement, c.Owner }
@@ -460,6 +487,12 @@ func KeyField(cmd Command) *KeyNumber {
 	case *Redeem:
 		return &c.Key
 	case *RequestWithdrawal:
+		return &c.Key
+	case *SetGroup:
+		return &c.Key
+	case *ResetGroup:
+		return &c.Key
+	case *DeleteGroup:
 		return &c.Key
 	}
 	return nil

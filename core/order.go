@@ -124,11 +124,12 @@ const (
 	Halted
 	MandateExpired
 	Replaced
+	GroupLimit
 )
 
 var reasonNames = [...]string{"", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible",
 	"user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "",
-	"halted", "mandate_expired", "replaced"}
+	"halted", "mandate_expired", "replaced", "group_limit"}
 
 func (r Reason) String() string { return reasonNames[r] }
 

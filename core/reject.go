@@ -30,7 +30,7 @@ const (
 	BadExpiry
 	MandateViolation
 	StaleGeneration
-	_ // kept for orders of a group
+	GroupTripped
 	TooLate
 )
 
@@ -58,6 +58,8 @@ const (
 	UnknownApproval
 	SelfApproval
 	DuplicateClientRequestID
+	UnknownGroup
+	GroupLimitReached
 )
 
 var rejectNames = map[Reject]string{
@@ -72,7 +74,8 @@ var rejectNames = map[Reject]string{
 	UnknownAgent: "unknown_agent", DuplicateAgentName: "duplicate_agent_name", AgentLimit: "agent_limit", StaleMandate: "stale_mandate",
 	BadMandate: "bad_mandate", DuplicateTransferID: "duplicate_client_transfer_id", MissingScope: "missing_scope",
 	DuplicateOperatorName: "duplicate_operator_name", UnknownApproval: "unknown_approval", SelfApproval: "self_approval",
-	DuplicateClientRequestID: "duplicate_client_request_id",
+	DuplicateClientRequestID: "duplicate_client_request_id", GroupTripped: "group_tripped", UnknownGroup: "unknown_group",
+	GroupLimitReached: "group_limit_reached",
 }
 
 // String is the error code in lowercase snake_case, or "" for OK.

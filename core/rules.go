@@ -106,7 +106,7 @@ const (
 	RevisionSteps Revision = 12
 
 	// RevisionMakers adds PlaceOrder.NotAfter and the client_request_id of a decrease and a redeem, which
-	// have no effect before it. When a feed falls silent, orders that are canceled on a pause are.
+	// have no effect before it, and bounds of groups, which are UnknownGroup before it. When a feed falls silent, orders that are canceled on a pause are.
 	RevisionMakers Revision = 13
 
 	// RevisionNewest is the newest revision that this program knows.

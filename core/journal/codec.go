@@ -74,6 +74,11 @@ var kinds = [...]kind{
 	58: cborMap[core.ChangeSetting](nil),
 	59: cborMap[core.DropApproval](nil),
 
+	// From core.RevisionMakers on.
+	60: cborMap[core.SetGroup](nil),
+	61: cborMap[core.ResetGroup](nil),
+	62: cborMap[core.DeleteGroup](nil),
+
 	// From 64 on: commands of a log of several machines.
 	64: cborMap[core.Attest](nil),
 	65: {}, // core.Marked: set by init, because its encoding holds that of another kind

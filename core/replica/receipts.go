@@ -17,6 +17,7 @@ type firstReceipt struct {
 	Closed     *core.OrderClosed       `cbor:",omitempty"`
 	Withdrawal *core.WithdrawalChanged `cbor:",omitempty"`
 	Forecast   *core.ForecastSubmitted `cbor:",omitempty"`
+	Group      *core.GroupChanged      `cbor:",omitempty"`
 }
 
 // keepReceipt keeps the receipt of a marked command at least as long as its mark. A placement, a
@@ -26,7 +27,7 @@ func (r *Replica) keepReceipt(a *Applied) {
 	switch a.Command.(type) {
 	case *core.PlaceOrder, *core.CancelOrder, *core.ReplaceOrder:
 		return
-	case *core.DecreaseOrder, *core.RequestWithdrawal, *core.SubmitForecast:
+	case *core.DecreaseOrder, *core.RequestWithdrawal, *core.SubmitForecast, *core.SetGroup, *core.ResetGroup:
 		for _, e := range a.Events {
 			switch e := e.(type) {
 			case *core.OrderDecreased:
@@ -37,6 +38,8 @@ func (r *Replica) keepReceipt(a *Applied) {
 				x.Withdrawal = e
 			case *core.ForecastSubmitted:
 				x.Forecast = e
+			case *core.GroupChanged:
+				x.Group = e
 			}
 		}
 	}
@@ -68,6 +71,9 @@ func (r *Replica) firstReceipt(seq uint64, cmd core.Command) (a Applied, ok bool
 	}
 	if x.Forecast != nil {
 		a.Events = append(a.Events, x.Forecast)
+	}
+	if x.Group != nil {
+		a.Events = append(a.Events, x.Group)
 	}
 	return a, true
 }

@@ -186,6 +186,9 @@ func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	if x, y := m.Deadman(u); x != ms || y != at {
 		return fmt.Errorf("dead-man switch of %d ms at %d, the model has %d at %d", ms, at, x, y)
 	}
+	if got, want := slices.Collect(v.Groups(u, v.Now().Ts)), m.Groups(u); !slices.Equal(got, want) {
+		return fmt.Errorf("groups %+v, the model has %+v", got, want)
+	}
 	for id := core.MarketID(1); id <= venue.Slots; id++ {
 		if _, opened := m.Market(id); !opened {
 			continue

@@ -255,6 +255,9 @@ func (w *workload) trade() core.Command {
 	if w.rules >= core.RevisionMakers && w.r.IntN(25) == 0 {
 		return w.once()
 	}
+	if w.rules >= core.RevisionMakers && w.r.IntN(25) == 0 {
+		return w.group()
+	}
 	switch n := w.r.IntN(60); {
 	case n < 46:
 		return w.place()
@@ -285,6 +288,18 @@ func (w *workload) once() core.Command {
 	}
 	x := w.order()
 	return &core.DecreaseOrder{User: x.user, Order: x.order, Amount: core.Qty(w.r.IntN(4)), RequestID: id}
+}
+
+// group returns a command about the bound of a group.
+func (w *workload) group() core.Command {
+	u, id := w.user(), uint32(w.r.IntN(4))
+	switch w.r.IntN(6) {
+	case 0:
+		return &core.ResetGroup{User: u, Group: id}
+	case 1:
+		return &core.DeleteGroup{User: u, Group: id}
+	}
+	return &core.SetGroup{User: u, Group: id, FillLimit: core.Qty(1 + w.r.IntN(60)), WindowMs: uint32(100 * (1 + w.r.IntN(50)))}
 }
 
 // batch returns placements or cancels of one account.

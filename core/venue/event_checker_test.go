@@ -228,6 +228,12 @@ func (w *eventChecker) other(st core.Stamp, cmd core.Command, e core.Event) {
 		w.require(*e == core.SessionChanged(*cmd.(*core.SetSession)), e, "session")
 	case *core.DeadmanChanged:
 		w.deadman(st, cmd, e)
+	case *core.GroupChanged:
+		_, set := cmd.(*core.SetGroup)
+		_, reset := cmd.(*core.ResetGroup)
+		_, deleted := cmd.(*core.DeleteGroup)
+		w.require(set == (e.Change == core.GroupSet) && reset == (e.Change == core.GroupReset) && deleted == (e.Change == core.GroupDeleted), e, "by another command")
+		w.require(e.Change != core.GroupTrip || e.Group.Tripped && e.Group.Filled >= e.Group.FillLimit, e, "tripped below its bound")
 	case *core.Deposited:
 		c, ok := cmd.(*core.Deposit)
 		if !ok { // an approval

@@ -60,6 +60,10 @@ func (v *Venue) Image() (*Image, error) {
 	for _, u := range slices.Sorted(maps.Keys(v.requests)) {
 		m.requests = append(m.requests, requestImage{u, v.requests[u].image()})
 	}
+	v.groups.Scan(func(key uint64, g *group) bool {
+		s.Groups = append(s.Groups, groupState{User: core.UserID(key >> 32), Group: uint32(key), Limit: g.limit, Window: g.window, Tripped: g.tripped, Newest: g.newest, Sums: g.sums})
+		return true
+	})
 	s.LastKey, s.Performance = v.keys.last, v.ledger.PerformanceState()
 	s.Accounts = make([]accountState, n)
 	for i := range s.Accounts {
@@ -85,7 +89,11 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		x.enc = encoding.NewEncoder(&x.buf)
 		s := &m.state
 		fields := stateFields
-		if len(m.requests) == 0 {
+		switch {
+		case len(s.Groups) > 0:
+		case len(m.requests) > 0:
+			fields = stateFieldsWithoutGroups
+		default:
 			fields = stateFieldsBeforeMakers
 		}
 		if s.Rules.Revision < core.RevisionSteps {
@@ -137,6 +145,9 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 			return
 		}
 		x.requests(m)
+		if fields == stateFields {
+			list(&x, s.Groups)
+		}
 	}
 }
 
@@ -280,7 +291,9 @@ func (m *Image) account(b []byte, i int, ids *idEncoder, enc *cbor.Encoder, buf 
 
 // requests yields the requestStates.
 func (x *pieceWriter) requests(m *Image) {
-	x.head(uint64(len(m.requests)))
+	if !x.begin(len(m.requests)) {
+		return
+	}
 	var ids idEncoder
 	for i := range m.requests {
 		r := &m.requests[i]

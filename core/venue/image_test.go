@@ -46,7 +46,8 @@ func TestImageIsTheState(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
-		v.useRequest(1, 7) // without one, the last field is left out
+		v.useRequest(1, 7) // without these the last fields are left out
+		v.Apply(s.stamp(), &core.SetGroup{User: 1, Group: 9, FillLimit: 3, WindowMs: 1000}, &core.Events{})
 		if rapid.Bool().Draw(t, "with accounts") {
 			for _, c := range otherCommands() {
 				v.Apply(s.stamp(), c, &core.Events{})

@@ -30,3 +30,34 @@ func TestMakersOfAnEarlierRevision(t *testing.T) {
 		t.Errorf("after the bound: %v", r)
 	}
 }
+
+// TestGroupsOfAnAccount checks how many groups of an account can have a bound, that each account has its own, and that
+// an older revision has none.
+func TestGroupsOfAnAccount(t *testing.T) {
+	v := newReplaceVenue(t, core.RevisionSteps)
+	set := func(u core.UserID, id uint32) core.Reject {
+		return v.do(&core.SetGroup{User: u, Group: id, FillLimit: 1, WindowMs: core.GroupWindowMin})
+	}
+	if r := set(1, 1); r != core.UnknownGroup {
+		t.Errorf("before the revision: %v", r)
+	}
+	v.must(&core.ActivateRules{Revision: core.RevisionMakers})
+	for id := range uint32(core.GroupsMax) {
+		if r := set(1, id+1); r != core.OK {
+			t.Fatalf("group %d: %v", id+1, r)
+		}
+	}
+	for _, x := range []struct {
+		user core.UserID
+		id   uint32
+		want core.Reject
+	}{{1, core.GroupsMax + 1, core.GroupLimitReached}, {1, core.GroupsMax, core.OK}, {2, core.GroupsMax + 1, core.OK}, {99, 1, core.UnknownUser}} {
+		if r := set(x.user, x.id); r != x.want {
+			t.Errorf("group %d of %d: %v, want %v", x.id, x.user, r, x.want)
+		}
+	}
+	v.must(&core.DeleteGroup{User: 1, Group: 5})
+	if r := set(1, core.GroupsMax+1); r != core.OK {
+		t.Errorf("after one was deleted: %v", r)
+	}
+}

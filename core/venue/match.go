@@ -22,6 +22,8 @@ type taker struct {
 	budget        core.Pips   // what a market buy can still spend, or noBudget
 	reason        core.Reason // why what is left is canceled; NoReason while it can match or rest
 	releasedBySTP core.Pips   // in a simulation: reservations of own orders that stp_maker would cancel
+
+	releasedInGroup core.Pips // the part of releasedBySTP that is of the taker's group
 }
 
 // reaches reports whether the taker's limit allows a fill at a tick of YES space.
@@ -147,6 +149,9 @@ func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x matchResult) {
 	}
 	l.CollectFees(f.TakerFee + f.MakerFee)
 	v.distributeFee(f)
+	if v.bounded {
+		v.countFills(c, r, n)
+	}
 	t.left -= n
 	t.market.lastTick = tick
 	t.market.volume += n

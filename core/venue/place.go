@@ -29,6 +29,9 @@ func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 		return r
 	}
 	v.enter(c, &t)
+	if len(v.tripped) > 0 {
+		v.cancelTripped()
+	}
 	return core.OK
 }
 
@@ -45,6 +48,9 @@ func (v *Venue) enter(c *core.PlaceOrder, t *taker) {
 	}
 	if t.reason == core.NoReason && !c.TIF.Rests() {
 		t.reason = core.IocRemainder
+	}
+	if t.reason == core.NoReason && len(v.tripped) > 0 && v.isTripped(c.User, c.Group) {
+		t.reason = core.GroupLimit
 	}
 	if t.reason != core.NoReason {
 		*v.ev.Closed() = core.OrderClosed{Order: core.OrderID(v.now.Seq), User: c.User, Status: core.Canceled, Reason: t.reason, Left: t.left}
@@ -89,6 +95,8 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 		return core.StaleGeneration
 	case a.Suspended || a.Agent != nil && v.suspended(a):
 		return core.UserSuspended
+	case v.bounded && v.isTripped(c.User, c.Group):
+		return core.GroupTripped
 	case m.Status != core.Trading || v.closed(m, ts):
 		return core.MarketNotTrading
 	case v.paused(m):

@@ -51,7 +51,8 @@ func (v *Venue) Preview(c *core.PlaceOrder, ts int64) (p Preview, r core.Reject)
 		return p, core.DuplicateClientOrderID
 	}
 	var t taker
-	if r := v.admit(c, max(ts, v.now.Ts+1), &t); r != core.OK {
+	ts = max(ts, v.now.Ts+1)
+	if r := v.admit(c, ts, &t); r != core.OK {
 		p.Violation = t.violation
 		return p, r
 	}
@@ -70,13 +71,20 @@ func (v *Venue) Preview(c *core.PlaceOrder, ts int64) (p Preview, r core.Reject)
 			p.Earned += price
 		}
 	}
+	var released core.Pips
+	if v.bounded && v.wouldTrip(c.User, c.Group, p.Filled, ts) {
+		if t.reason == core.NoReason && c.TIF.Rests() {
+			t.reason = core.GroupLimit
+		}
+		released = v.reservedInGroup(c.User, c.Group) - t.releasedInGroup
+	}
 	if p.setOutcome(c, &t); p.Resting > 0 {
 		p.Ahead = t.market.book.LevelQty(t.bid, t.limit)
 	}
 	if c.Side == core.Buy {
 		p.Reserved = core.Pips(p.Resting) * core.ReservationPerContract(v.fees.Maker, c.Tick)
 	}
-	p.Cash = v.ledger.Cash(c.User) + t.releasedBySTP + p.Earned - p.Spent - p.Fee - p.Reserved
+	p.Cash = v.ledger.Cash(c.User) + t.releasedBySTP + released + p.Earned - p.Spent - p.Fee - p.Reserved
 	return p, core.OK
 }
 
@@ -134,7 +142,10 @@ func (v *Venue) simulate(t taker, fills *[]PreviewFill) taker {
 		x := v.computeMatch(&t, o, soldEarlier(*fills, o))
 		if x.evict != core.NoReason {
 			if o.User == t.cmd.User {
-				t.releasedBySTP += core.Pips(o.Left) * core.Pips(o.Unit)
+				unit := core.Pips(o.Left) * core.Pips(o.Unit)
+				if t.releasedBySTP += unit; t.cmd.Group != 0 && v.pool.Terms(r).Group == t.cmd.Group {
+					t.releasedInGroup += unit
+				}
 			}
 			continue
 		}

@@ -99,6 +99,18 @@ func (s *script) place() *core.PlaceOrder {
 	return c
 }
 
+// groupCommand returns a command about the bound of a group that orders name.
+func (s *script) groupCommand() core.Command {
+	u, id := s.user(), uint32(s.fair(3, "group"))
+	switch s.fair(5, "of a group") {
+	case 0:
+		return &core.ResetGroup{User: u, Group: id}
+	case 1:
+		return &core.DeleteGroup{User: u, Group: id}
+	}
+	return &core.SetGroup{User: u, Group: id, FillLimit: core.Qty(1 + s.fair(20, "fill limit")), WindowMs: uint32(100 + s.fair(5000, "window"))}
+}
+
 func (s *script) command() core.Command {
 	switch n := s.fair(60, "kind") - 20; {
 	case n < 18:
@@ -112,6 +124,8 @@ func (s *script) command() core.Command {
 			return c
 		}
 		return &core.CancelAll{User: s.user(), Market: core.MarketID(s.fair(3, "of")), Group: uint32(s.fair(3, "group"))}
+	case n == 24 && rapid.Bool().Draw(s.t, "group"):
+		return s.groupCommand()
 	case n == 24:
 		return &core.ArmDeadman{User: s.user(), TimeoutMs: uint32(rapid.IntRange(1000, 5000).Draw(s.t, "ms"))}
 	case n == 25:

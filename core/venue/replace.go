@@ -46,6 +46,9 @@ func (v *Venue) replace(c *core.ReplaceOrder) core.Reject {
 	v.ledger.ConfirmAside(c.User, c.Market, c.Side)
 	v.level = nil // the new order has an event of its own, whose total shows its place in the queue
 	v.enter(p, &t)
+	if len(v.tripped) > 0 {
+		v.cancelTripped()
+	}
 	return core.OK
 }
 

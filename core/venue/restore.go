@@ -124,6 +124,10 @@ func restore(s *state) (v *Venue, err error) {
 	if err := v.restoreMarks(s.Marks); err != nil {
 		return nil, err
 	}
+	for _, g := range s.Groups {
+		v.groups.Set(groupKey(g.User, g.Group), &group{limit: g.Limit, window: g.Window, tripped: g.Tripped, newest: g.Newest, sums: g.Sums})
+		v.bounded = true
+	}
 	for _, r := range s.Requests {
 		ids, err := restoreIDSet(r.IDs)
 		if err != nil {

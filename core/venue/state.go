@@ -44,11 +44,24 @@ type state struct {
 
 	// From core.RevisionMakers on. A list at the end that is empty is left out.
 	Requests []requestState // by account
+	Groups   []groupState   // by account, then by group
 }
 
-// Numbers of encoded fields of a state: of the newest revision, before core.RevisionMakers or without
-// client_request_ids, before core.RevisionSteps, and before the first ActivateRules.
-const stateFields, stateFieldsBeforeMakers, stateFieldsBeforeSteps, stateFieldsBefore = 26, 25, 22, 16
+// Numbers of encoded fields of a state: of the newest revision, without groups, before core.RevisionMakers or
+// without client_request_ids too, before core.RevisionSteps, and before the first ActivateRules.
+const stateFields, stateFieldsWithoutGroups, stateFieldsBeforeMakers, stateFieldsBeforeSteps, stateFieldsBefore = 27, 26, 25, 22, 16
+
+// groupState is a group with a bound.
+type groupState struct {
+	_       struct{} `cbor:",toarray"`
+	User    core.UserID
+	Group   uint32
+	Limit   core.Qty
+	Window  uint32
+	Tripped bool
+	Newest  int64
+	Sums    [groupSlices]core.Qty
+}
 
 // requestState is the client_request_ids of an account.
 type requestState struct {

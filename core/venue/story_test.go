@@ -227,6 +227,15 @@ func (x *storyRunner) parse(w []string) core.Command {
 			}
 		}
 		return c
+	case "group":
+		id := uint32(x.num(w[2]))
+		switch w[3] {
+		case "reset":
+			return &core.ResetGroup{User: u, Group: id}
+		case "delete":
+			return &core.DeleteGroup{User: u, Group: id}
+		}
+		return &core.SetGroup{User: u, Group: id, FillLimit: core.Qty(x.num(w[3])), WindowMs: uint32(x.duration(w[4]) / core.NsPerMs)}
 	case "withdraw":
 		return &core.RequestWithdrawal{User: u, ClientID: w[2], Amount: core.Pips(x.num(w[3])), Destination: "bank"}
 	}
@@ -454,6 +463,9 @@ func (x *storyRunner) event(e core.Event) {
 		x.say("%s is paid %d for %d yes and %d no", people[e.User], e.Payout, e.Yes, e.No)
 	case *core.DeadmanChanged:
 		x.say("%s: dead-man armed %v, fired %v", people[e.User], e.Armed, e.Fired)
+	case *core.GroupChanged:
+		g := e.Group
+		x.say("group %d of %s is %v: %d of %d in %d ms, tripped %v", g.ID, people[e.User], e.Change, g.Filled, g.FillLimit, g.WindowMs, g.Tripped)
 	case *core.WithdrawalChanged:
 		x.say("withdrawal %s of %d: %v", e.Withdrawal.ClientID, e.Withdrawal.Amount, strings.TrimSpace(e.Withdrawal.State.String()+" "+e.Withdrawal.Reference))
 	case *core.SettingChanged:

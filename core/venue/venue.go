@@ -57,6 +57,10 @@ type Venue struct {
 	marks     marks
 	requests  map[core.UserID]*idSet // the client_request_ids of the accounts that have used one
 
+	groups  tree[uint64, *group] // those with a bound, by groupKey
+	bounded bool                 // there are such groups: one look for each fill, if there are none
+	tripped []uint64             // groupKeys of those that the present command has tripped
+
 	ev    *core.Events
 	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
 
@@ -73,7 +77,7 @@ func New() *Venue {
 		transfers: newTree[uint64, *core.Transferred](), approvals: newTree[uint64, *core.Approval](),
 		open: newTree[uint64, struct{}](), alone: aloneSums{sums: newTree[string, core.AloneSum]()},
 		clientWds: map[clientWithdrawal]uint64{}, clientTransfers: map[clientTransfer]uint64{},
-		requests: map[core.UserID]*idSet{},
+		requests: map[core.UserID]*idSet{}, groups: newTree[uint64, *group](),
 	}
 	for m := core.MarketID(1); m <= Slots; m++ {
 		v.free = append(v.free, m)
@@ -131,6 +135,12 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.redeem(c)
 	case *core.RequestWithdrawal:
 		return v.requestWithdrawal(c)
+	case *core.SetGroup:
+		return v.setGroup(c)
+	case *core.ResetGroup:
+		return v.resetGroup(c)
+	case *core.DeleteGroup:
+		return v.deleteGroup(c)
 	case *core.Clock:
 		v.advance()
 		return core.OK

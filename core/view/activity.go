@@ -45,6 +45,9 @@ const (
 	opReplaceOrder
 	opSubmitForecast
 	opRenewGrant
+	opSetGroup
+	opResetGroup
+	opDeleteGroup
 
 	operations
 )
@@ -52,6 +55,7 @@ const (
 var operationNames = [operations]string{
 	"place_order", "cancel_order", "cancel_all_orders", "decrease_order", "arm_deadman", "disarm_deadman", "redeem_pairs", "request_withdrawal",
 	"create_agent", "transfer", "set_mandate", "halt_agent", "resume_agent", "close_agent", "create_key", "revoke_key", "replace_order", "submit_forecast", "renew_grant",
+	"set_group", "reset_group", "delete_group",
 }
 
 func (o Operation) String() string { return operationNames[o] }
@@ -90,6 +94,15 @@ func activityOf(cmd core.Command, events []core.Event) (agent, owner core.UserID
 		return c.User, 0, a
 	case *core.RequestWithdrawal:
 		a.Operation = opWithdraw
+		return c.User, 0, a
+	case *core.SetGroup:
+		a.Operation = opSetGroup
+		return c.User, 0, a
+	case *core.ResetGroup:
+		a.Operation = opResetGroup
+		return c.User, 0, a
+	case *core.DeleteGroup:
+		a.Operation = opDeleteGroup
 		return c.User, 0, a
 	case *core.CreateAgent:
 		a.Operation = opCreateAgent

@@ -27,6 +27,7 @@ const (
 	eventKeyRevoked = 9
 	eventTransfer   = 10
 	eventAccount    = 11
+	eventGroup      = 12
 )
 
 var (
@@ -387,6 +388,8 @@ func eventKind(what any) byte {
 		return eventTransfer
 	case *core.AgentChanged:
 		return eventAccount
+	case *core.GroupChanged:
+		return eventGroup
 	}
 	panic(core.InvariantViolation{Detail: "the codec does not know the type of an account event"})
 }
@@ -465,6 +468,16 @@ func (x *UserEvent) code(c *coder) {
 		octet(c, &a.State)
 		c.check(a.State <= core.AgentClosed)
 		unsigned(c, &a.Rev)
+	case eventGroup:
+		g := event[core.GroupChanged](c, x)
+		c.own(&g.User)
+		octet(c, &g.Change)
+		c.check(g.Change.String() != "")
+		unsigned(c, &g.Group.ID)
+		signed(c, &g.Group.FillLimit)
+		unsigned(c, &g.Group.WindowMs)
+		signed(c, &g.Group.Filled)
+		c.flags(&g.Group.Tripped)
 	default:
 		c.fail(errUnknown)
 	}

@@ -102,7 +102,7 @@ type Balance struct {
 
 // UserEvent is one event of an account (docs/rules/events.md#channel-user). What is an
 // *Order, *Fill, *Balance, *core.Position, *Settlement, *core.Deposited,
-// *core.Withdrawal, *core.DeadmanChanged, *core.Transferred, *core.AgentChanged or
+// *core.Withdrawal, *core.DeadmanChanged, *core.GroupChanged, *core.Transferred, *core.AgentChanged or
 // KeyRevoked, and read-only. Ts is in ns.
 type UserEvent struct {
 	Seq  uint64

@@ -134,6 +134,8 @@ func (w *View) fold(e core.Event) {
 	case *core.DeadmanChanged:
 		d := *e
 		w.addEvent(e.User, &d)
+	case *core.GroupChanged:
+		w.addEvent(e.User, new(*e))
 	case *core.Deposited:
 		w.foldDeposited(e)
 	case *core.WithdrawalChanged:

@@ -35,6 +35,8 @@ type Venue struct {
 	settings        map[string]string
 	marks           []mark // of every command that had one, the newest last
 	requests        map[request]bool
+	groups          map[groupID]group
+	filledIn        map[groupID]bool // groups with a fill of the present command
 
 	feesCollected, deposits, withdrawals *big.Int
 
@@ -169,7 +171,7 @@ func New() *Venue {
 		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
 		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
 		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{}, transfers: map[transferID]transfer{},
-		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{}, settings: map[string]string{}, requests: map[request]bool{},
+		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{}, settings: map[string]string{}, requests: map[request]bool{}, groups: map[groupID]group{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
@@ -186,7 +188,7 @@ func New() *Venue {
 
 // Apply applies a command and returns what the venue should do. Stamps must rise.
 func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
-	v.now, v.out = at, newOutcome()
+	v.now, v.out, v.filledIn = at, newOutcome(), map[groupID]bool{}
 	before := v.shown()
 	v.out.Reject = v.apply(cmd)
 	v.sweepClosed()
@@ -227,6 +229,12 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.deposit(*c)
 	case *core.RequestWithdrawal:
 		return v.withdraw(c)
+	case *core.SetGroup:
+		return v.setGroup(c)
+	case *core.ResetGroup:
+		return v.resetGroup(c)
+	case *core.DeleteGroup:
+		return v.deleteGroup(c)
 	case *core.DecideWithdrawal:
 		return v.decide(c)
 	case *core.Clock:
@@ -336,6 +344,7 @@ func (v *Venue) copy() *Venue {
 		u.held, u.realizedOn, u.used = maps.Clone(u.held), maps.Clone(u.realizedOn), nil
 	}
 	w.orders, w.markets = maps.Clone(v.orders), maps.Clone(v.markets)
+	w.groups, w.filledIn = maps.Clone(v.groups), map[groupID]bool{}
 	w.out = newOutcome()
 	return &w
 }

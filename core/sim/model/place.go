@@ -2,6 +2,7 @@ package model
 
 import (
 	"math/big"
+	"slices"
 
 	"duplex/core"
 )
@@ -47,6 +48,7 @@ func (v *Venue) execute(c core.PlaceOrder) core.Reject {
 		t.budget = limit
 	}
 	v.trade(&t)
+	v.trip(v.filledIn)
 	return core.OK
 }
 
@@ -117,6 +119,8 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 		return core.StaleGeneration
 	case v.suspended(c.User):
 		return core.UserSuspended
+	case v.groups[groupID{c.User, c.Group}].tripped:
+		return core.GroupTripped
 	case m.Status != core.Trading:
 		return core.MarketNotTrading
 	case v.now.Ts >= m.CloseTs:
@@ -180,6 +184,8 @@ func (v *Venue) trade(t *taker) {
 	rests := t.TIF == core.GTC || t.TIF == core.GTT
 	switch {
 	case t.left == 0:
+	case why == core.NoReason && rests && v.filledIn[groupID{t.User, t.Group}] && slices.Contains(v.reached(), groupID{t.User, t.Group}):
+		v.cancelTaker(t.left, core.GroupLimit)
 	case why == core.NoReason && rests:
 		o := order{id: core.OrderID(v.now.Seq), PlaceOrder: t.PlaceOrder, left: t.left, maker: v.fees.Maker}
 		v.orders[o.id] = o
@@ -243,6 +249,10 @@ func (v *Venue) fill(t *taker, o order, n, tradable core.Qty) {
 	f := Fill{Maker: o.id, TickYes: o.tickYes(), Qty: n}
 	f.TakerFee = v.applySide(core.OrderID(v.now.Seq), t.User, t.Market, t.Side, t.Outcome, n, o.tickYes(), t.rate)
 	f.MakerFee = v.applySide(o.id, o.User, o.Market, o.Side, o.Outcome, n, o.tickYes(), o.maker)
+	for _, id := range []groupID{{t.User, t.Group}, {o.User, o.Group}} {
+		v.countFill(id.user, id.id, n)
+		v.filledIn[id] = true
+	}
 	v.refund(o, n) // a resting buy pays from its reservation
 	switch {
 	case t.Side == core.Buy && o.Side == core.Buy:
