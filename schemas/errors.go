@@ -62,6 +62,7 @@ var ErrorTable = []ErrorInfo{
 	registry(271, "bad_expiry", 400, Never, "expiry_ts of a gtt order is not in the future.", "Give ns since the Unix epoch, later than the venue's clock."),
 	registry(272, "mandate_violation", 403, Never, "The account's mandate does not allow this order.", "Lower the order until it is within the bound of details.rule; read the account for the headroom."),
 	registry(273, "stale_generation", 409, Never, "The market slot is in another generation than the order names.", "Read the round of this market_id again."),
+	registry(274, "group_tripped", 403, Never, "The group of the order has tripped: its fills reached its bound.", "Look at the fills; then reset the group, and use a new client_order_id."),
 	registry(275, "too_late", 400, Never, "The order reached the book after its not_after_ts.", "Nothing was placed. Use a new client_order_id, and a later not_after_ts or none."),
 
 	// The gate: faults of the request itself.
@@ -85,6 +86,8 @@ var ErrorTable = []ErrorInfo{
 
 	// The gate: objects that do not exist, or exist already.
 	gateway("round_not_found", 404, 0, Never, "This market never opened, or its round is no longer kept.", "List rounds."),
+	gateway("unknown_group", 404, 0, Never, "The group_id is not from 1 to 4294967295, or the group has no bound to reset.", "List your groups."),
+	gateway("group_limit_reached", 403, 0, Never, "The account has 200 groups with a bound.", "Delete one."),
 	gateway("unknown_agent", 404, 0, Never, "No agent of yours has this id.", "List your agents."),
 	gateway("unknown_withdrawal", 404, 0, Never, "No withdrawal of yours has this id.", "List withdrawals."),
 	gateway("unknown_user", 404, 0, Never, "No account has this id.", "List users."),
@@ -215,6 +218,9 @@ var FaultyFields = map[string][]string{
 	"bad_qty":                        {"qty"},
 	"bad_expiry":                     {"expiry_ts", "expires_in_ms"},
 	"too_late":                       {"not_after_ts"},
+	"group_tripped":                  {"group_id"},
+	"unknown_group":                  {"group_id"},
+	"group_limit_reached":            {"group_id"},
 	"bad_cursor":                     {"cursor"},
 	"duplicate_client_withdrawal_id": {"client_withdrawal_id"},
 	"bad_destination":                {"destination"},

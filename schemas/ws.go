@@ -155,6 +155,7 @@ type WSUserSnapshot struct {
 	Positions []Position `json:"positions" nullable:"false"`
 	Orders    []Order    `json:"orders" nullable:"false" doc:"Resting orders, newest first"`
 	Deadman   Deadman    `json:"deadman"`
+	Groups    []GroupRow `json:"groups" nullable:"false" doc:"Those with a bound, by id"`
 }
 
 // WSCommand is a command of a client. ID is 0 if it could not be read. Params is nil if

@@ -27,6 +27,8 @@ func EventOf(e *view.UserEvent) (kind string, msg any) {
 		return "withdrawal", schemas.WithdrawalEvent{Event: "withdrawal", Withdrawal: WithdrawalOf(x)}
 	case *core.DeadmanChanged:
 		return "deadman", schemas.DeadmanEvent{EventHead: head("deadman"), Armed: x.Armed, Fired: x.Fired, TimeoutMs: int64(x.TimeoutMs), DeadlineTs: ns(x.Deadline)}
+	case *core.GroupChanged:
+		return "group", schemas.GroupEvent{EventHead: head("group"), Change: x.Change.String(), Group: GroupOf(&x.Group)}
 	case *core.Transferred:
 		return "transfer", schemas.TransferEvent{EventHead: head("transfer"), Transfer: TransferOf(x)}
 	case *core.AgentChanged:
@@ -73,6 +75,8 @@ func AffectedUsers(e core.Event, visit func(core.UserID)) {
 	case *core.AccountSettled:
 		visit(e.User)
 	case *core.DeadmanChanged:
+		visit(e.User)
+	case *core.GroupChanged:
 		visit(e.User)
 	case *core.Deposited:
 		visit(e.User)

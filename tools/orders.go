@@ -16,7 +16,7 @@ import (
 var placeErrors = []string{
 	"unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit",
 	"market_not_trading", "market_paused", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry",
-	"stale_generation", "too_late", "mandate_violation", "shed", "draining", "sequencing_timeout",
+	"stale_generation", "too_late", "group_tripped", "mandate_violation", "shed", "draining", "sequencing_timeout",
 }
 
 var writeErrors = []string{"shed", "draining", "sequencing_timeout"}

@@ -35,7 +35,7 @@ func cors(origins []string, bearer bool, w http.ResponseWriter, r *http.Request)
 	if r.ContentLength != 0 {
 		h.Set("Connection", "close") // the body is not read, and the response must not wait for it
 	}
-	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE, HEAD")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, HEAD")
 	h.Set("Access-Control-Allow-Headers", strings.Join(allowed, ", "))
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)

@@ -25,6 +25,7 @@ var sound = map[string]string{
 	"get_price_history":  `{"feed":0}`,
 	"request_withdrawal": `{"client_withdrawal_id":"w","amount":"1","destination":"d"}`,
 	"arm_deadman":        `{"timeout_ms":5000}`,
+	"set_group":          `{"group_id":7,"fill_limit":5,"window_ms":5000}`,
 }
 
 // TestMalformedFields makes every member of every operation wrong in each way that its schema forbids: REST and the

@@ -190,6 +190,8 @@ func (x *hintBuilder) fallback() *schemas.NextCall {
 		return &schemas.NextCall{Tool: tools.ListOrders.Name, Arguments: map[string]any{"status": openStatuses}}
 	case &tools.RedeemPairs.Spec, &tools.ListPositions.Spec, &tools.GetPnL.Spec:
 		return &schemas.NextCall{Tool: tools.ListPositions.Name, Arguments: none}
+	case &tools.SetGroup.Spec, &tools.ResetGroup.Spec, &tools.DeleteGroup.Spec, &tools.ListGroups.Spec:
+		return &schemas.NextCall{Tool: tools.ListGroups.Name, Arguments: none}
 	case &tools.ArmDeadman.Spec, &tools.DisarmDeadman.Spec, &tools.RequestWithdrawal.Spec, &tools.ListWithdrawals.Spec, &tools.ListDeposits.Spec,
 		&tools.ListLedger.Spec, &tools.ListSettlements.Spec, &tools.GetBalance.Spec, &tools.GetAccount.Spec, &tools.GetLimits.Spec, &tools.GetDepositAddress.Spec:
 		return &schemas.NextCall{Tool: tools.GetAccount.Name, Arguments: none}

@@ -81,3 +81,56 @@ func TestClientRequestID(t *testing.T) {
 		t.Errorf("bob's ledger: %s", body)
 	}
 }
+
+// TestGroupBounds checks the routes of groups: a bound counts the fills of a group's orders, trips it in the command
+// that reaches it, and takes orders again after a reset.
+func TestGroupBounds(t *testing.T) {
+	t.Parallel()
+	h, alice, bob := newServer(t)
+	h.FreezeClock()
+	const orders, groups = "/v1/portfolio/orders", "/v1/portfolio/groups"
+	row := func(body, want string) {
+		t.Helper()
+		if !strings.Contains(body, want) {
+			t.Errorf("%s, want %s", body, want)
+		}
+	}
+	group := `,"group_id":7`
+	row(wants(h, alice, "GET", groups, "", 200, ""), `{"groups":[],"as_of_seq":`)
+	row(wants(h, alice, "PUT", groups+"/7", `{"fill_limit":12,"window_ms":5000}`, 200, ""), `{"group_id":7,"fill_limit":12,"window_ms":5000,"filled":0,"tripped":false,"deadline_ts":"0","bound":false,"seq":"`)
+	for body, code := range map[string]string{
+		`{"fill_limit":0,"window_ms":5000}`: "schema_violation", `{"fill_limit":1000001,"window_ms":5000}`: "schema_violation",
+		`{"fill_limit":1,"window_ms":99}`: "schema_violation", `{"fill_limit":1,"window_ms":3600001}`: "schema_violation", `{"fill_limit":1}`: "schema_violation",
+	} {
+		wants(h, alice, "PUT", groups+"/7", body, 400, code)
+	}
+	for _, id := range []string{"0", "4294967296", "x"} {
+		wants(h, alice, "PUT", groups+"/"+id, `{"fill_limit":1,"window_ms":1000}`, 404, "unknown_group")
+		wants(h, alice, "DELETE", groups+"/"+id, "", 404, "unknown_group")
+		wants(h, alice, "POST", groups+"/"+id+"/reset", "", 404, "unknown_group")
+	}
+	wants(h, alice, "POST", groups+"/8/reset", "", 404, "unknown_group")
+
+	first := field(t, wants(h, alice, "POST", orders, order(1, group), 201, ""), "order_id").(string)
+	second := field(t, wants(h, alice, "POST", orders, order(2, group), 201, ""), "order_id").(string)
+	other := field(t, wants(h, alice, "POST", orders, order(3, ""), 201, ""), "order_id").(string)
+	buyNo := func(id, qty int) {
+		t.Helper()
+		wants(h, bob, "POST", orders, fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":%d}`, id, qty), 201, "")
+	}
+	buyNo(1, 11)
+	row(wants(h, alice, "GET", groups, "", 200, ""), `"filled":11,"tripped":false`)
+	buyNo(2, 1)
+	row(wants(h, alice, "GET", groups, "", 200, ""), `"filled":12,"tripped":true`)
+	for id, want := range map[string]string{first: `"status":"executed"`, second: `"reason":"group_limit"`, other: `"status":"resting"`} {
+		row(wants(h, alice, "GET", orders+"/"+id, "", 200, ""), want)
+	}
+	h.AdvanceClock(time.Second) // refills tokens
+	wants(h, alice, "POST", orders, order(4, group), 403, "group_tripped")
+	wants(h, alice, "POST", orders+"/preview", order(5, group), 403, "group_tripped")
+	wants(h, alice, "POST", orders+"/"+other+"/replace", `{"client_order_id":"6","tick":4900,"group_id":7}`, 403, "group_tripped")
+	row(wants(h, alice, "POST", groups+"/7/reset", "", 200, ""), `"filled":0,"tripped":false`)
+	wants(h, alice, "POST", orders, order(7, group), 201, "")
+	row(wants(h, alice, "DELETE", groups+"/7", "", 200, ""), `{"group_id":7,"fill_limit":0,"window_ms":0,"filled":0,"tripped":false,"deadline_ts":"0","bound":false,"seq":"`)
+	row(wants(h, alice, "GET", groups, "", 200, ""), `{"groups":[],`)
+}

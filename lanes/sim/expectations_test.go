@@ -142,6 +142,12 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 		e.body = object{"armed": false}
 	case *core.Redeem:
 		e.body = object{"market_id": num(c.Market), "qty": num(c.Qty), "credit": str(int64(c.Qty) * 10000), "seq": str(at.Seq)}
+	case *core.SetGroup:
+		e.body = groupRow(m, at, c.User, c.Group)
+	case *core.ResetGroup:
+		e.body = groupRow(m, at, c.User, c.Group)
+	case *core.DeleteGroup:
+		e.body = groupRow(m, at, c.User, c.Group)
 	case *core.RequestWithdrawal:
 		if out.Reject == core.OK {
 			e.body = l.withdraw(at, c).tree()
@@ -395,6 +401,20 @@ func evict(list []*row, limit int) []*row {
 		list = list[1:]
 	}
 	return list
+}
+
+// groupRow is the row of a group after a command.
+func groupRow(m *model.Venue, at core.Stamp, u core.UserID, id uint32) object {
+	row := core.Group{ID: id}
+	for _, g := range m.Groups(u) {
+		if g.ID == id {
+			row = g
+		}
+	}
+	return object{
+		"group_id": num(row.ID), "fill_limit": num(row.FillLimit), "window_ms": num(row.WindowMs), "filled": num(row.Filled), "tripped": row.Tripped,
+		"deadline_ts": "0", "bound": false, "seq": str(at.Seq),
+	}
 }
 
 func (l *expectations) decrease(e *entry, c *core.DecreaseOrder, out model.Outcome, m *model.Venue) {

@@ -264,11 +264,29 @@ func (d *simGate) formOf(cmds []core.Command) operation {
 		if f.args = f.body; c.Amount == 0 {
 			f.fault = "bad_amount"
 		}
+	case *core.SetGroup:
+		f.tool, f.method, f.target, f.bucket, f.deduplicated = "set_group", "PUT", groupTarget(c.Group), tools.Write, true
+		f.body = object{"fill_limit": num(c.FillLimit), "window_ms": num(c.WindowMs)}
+		if f.args = with(f.body, "group_id", num(c.Group)); c.Group == 0 {
+			f.fault = "unknown_group"
+		}
+	case *core.ResetGroup:
+		f.tool, f.method, f.target, f.args, f.bucket, f.deduplicated = "reset_group", "POST", groupTarget(c.Group)+"/reset", object{"group_id": num(c.Group)}, tools.Write, true
+		if c.Group == 0 {
+			f.fault = "unknown_group"
+		}
+	case *core.DeleteGroup:
+		f.tool, f.method, f.target, f.args, f.bucket, f.deduplicated = "delete_group", "DELETE", groupTarget(c.Group), object{"group_id": num(c.Group)}, tools.Write, true
+		if c.Group == 0 {
+			f.fault = "unknown_group"
+		}
 	default:
 		panic(fmt.Sprintf("%T is not a command of an account", c))
 	}
 	return f
 }
+
+func groupTarget(id uint32) string { return fmt.Sprintf("/v1/portfolio/groups/%d", id) }
 
 func (d *simGate) batchOf(f operation, cmds []core.Command) operation {
 	var list []any

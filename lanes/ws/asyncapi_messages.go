@@ -49,7 +49,7 @@ var data = []messageDoc{
 	{name: "trade", title: "Trade", doc: "A public trade. It names no account.", typ: "trade", msgType: reflect.TypeFor[schemas.Trade]()},
 	{name: "oracle", title: "Index tick", doc: "The index price of a feed. The ticks of all feeds are interleaved.", typ: "oracle", msgType: reflect.TypeFor[schemas.WSOracle]()},
 	{name: "round", title: "Round", doc: "A round after a transition: opened, frozen, proposed, settled or void, or paused.", typ: "round", msgType: reflect.TypeFor[schemas.Round]()},
-	{name: "user_snapshot", title: "Account", doc: "The account as of a seq: cash, positions, resting orders, dead-man switch. Later events follow.", typ: "user_snapshot", msgType: reflect.TypeFor[schemas.WSUserSnapshot]()},
+	{name: "user_snapshot", title: "Account", doc: "The account as of a seq: cash, positions, resting orders, dead-man switch, groups. Later events follow.", typ: "user_snapshot", msgType: reflect.TypeFor[schemas.WSUserSnapshot]()},
 	{name: "user_order", title: "Order event", doc: "The whole order after any change: accepted, filled, decreased, canceled, expired, rejected. A cancel-all is one event per order.", typ: "user", event: "order", msgType: reflect.TypeFor[schemas.OrderEvent]()},
 	{name: "user_fill", title: "Fill event", doc: "One of the account's fills, in either role.", typ: "user", event: "fill", msgType: reflect.TypeFor[schemas.FillEvent]()},
 	{name: "user_balance", title: "Balance event", doc: "Cash and reservations after a change of them.", typ: "user", event: "balance", msgType: reflect.TypeFor[schemas.BalanceEvent]()},
@@ -60,6 +60,7 @@ var data = []messageDoc{
 	{name: "user_transfer", title: "Transfer event", doc: "Free cash moved between an owner and its agent.", typ: "user", event: "transfer", msgType: reflect.TypeFor[schemas.TransferEvent]()},
 	{name: "user_account", title: "Account event", doc: "The agent's state or mandate changed.", typ: "user", event: "account", msgType: reflect.TypeFor[schemas.AccountEvent]()},
 	{name: "user_deadman", title: "Dead-man switch event", doc: "The switch was armed, disarmed or fired.", typ: "user", event: "deadman", msgType: reflect.TypeFor[schemas.DeadmanEvent]()},
+	{name: "user_group", title: "Group event", doc: "The bound of a group was set, reset or deleted, or its fills reached it.", typ: "user", event: "group", msgType: reflect.TypeFor[schemas.GroupEvent]()},
 	{name: "user_key_revoked", title: "Key revoked event", doc: "A key of the account was revoked. The key's own connections are closed with 4401 instead.", typ: "user", event: "key_revoked", msgType: reflect.TypeFor[schemas.KeyRevokedEvent]()},
 }
 
@@ -75,7 +76,7 @@ var channelDocs = []struct {
 	{oracle, "Index prices", "Every index tick of every feed. market_ids do not apply. A reader that falls behind receives only the latest tick of each feed.", []string{"oracle"}},
 	{rounds, "Rounds", "The round of a market on every transition. A reader that falls behind receives only the latest round of each market.", []string{"round"}},
 	{user, "The account", "A snapshot, then every event of the key's account. With since_seq, the events after that seq are replayed once and in order instead. The venue keeps the newest 4096 events of an account, across restarts; an older since_seq is answered with resumed false and a snapshot. Events are never dropped.", []string{
-		"user_snapshot", "user_order", "user_fill", "user_balance", "user_position", "user_settlement", "user_deposit", "user_withdrawal", "user_transfer", "user_account", "user_deadman", "user_key_revoked",
+		"user_snapshot", "user_order", "user_fill", "user_balance", "user_position", "user_settlement", "user_deposit", "user_withdrawal", "user_transfer", "user_account", "user_deadman", "user_group", "user_key_revoked",
 	}},
 }
 

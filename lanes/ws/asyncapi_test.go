@@ -104,6 +104,7 @@ func recordMessages(t *testing.T) map[string]jsontext.Value {
 	agent.all()
 	s.Submit(&core.Transfer{Owner: 1, ClientID: "fund-1", From: 1, To: 3, Amount: 10_000})
 	s.Submit(&core.HaltAgent{Owner: 1, Agent: 3})
+	s.Submit(&core.SetGroup{User: 1, Group: 7, FillLimit: 100, WindowMs: 5000})
 	s.act([]string{"void"}, &placed)
 	s.published()
 	receive()

@@ -39,6 +39,10 @@ class Api:
         """Lower what remains of an order; it keeps its place in the queue. For another price: replace_order. Scope `trade`, bucket `write`."""
         return self.call("POST", f"/v1/portfolio/orders/{order_id}/decrease", body)
 
+    def delete_group(self, group_id: int) -> records.GroupChanged:
+        """Remove the bound of a group; its orders stay. Scope `trade`, bucket `write`."""
+        return self.call("DELETE", f"/v1/portfolio/groups/{group_id}")
+
     def disarm_deadman(self) -> records.Disarmed:
         """Disarm the dead-man switch; cancels nothing. Scope `trade`, bucket `cancel`."""
         return self.call("DELETE", "/v1/portfolio/deadman")
@@ -195,6 +199,10 @@ class Api:
             if not cursor:
                 return
 
+    def list_groups(self) -> records.GroupList:
+        """Your groups that have a bound, with what counts now. Scope `read`, bucket `read`."""
+        return self.call("GET", "/v1/portfolio/groups")
+
     def list_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
         """Each change of your money, newest first, with its cause and the balance after. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/portfolio/ledger", {"kind": kind, "market_id": market_id, "round_number": round_number, "order_id": order_id, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
@@ -341,6 +349,14 @@ class Api:
         """Withdraw free cash; it returns if rejected. A repeat shows it. Scope `withdraw`, bucket `write`."""
         return self.call("POST", "/v1/withdrawals", body)
 
+    def reset_group(self, group_id: int) -> records.GroupChanged:
+        """Let a group that has tripped take orders again; its count is 0. Scope `trade`, bucket `write`."""
+        return self.call("POST", f"/v1/portfolio/groups/{group_id}/reset")
+
+    def set_group(self, group_id: int, body: records.SetGroup) -> records.GroupChanged:
+        """When fills of the group reach fill_limit in window_ms, its orders are canceled and new ones are group_tripped. Scope `trade`, bucket `write`."""
+        return self.call("PUT", f"/v1/portfolio/groups/{group_id}", body)
+
     def submit_forecast(self, body: records.SubmitForecast) -> records.SubmittedForecast:
         """Record your P(YES) of a live round, for a score. It trades nothing; the last one counts. Scope `trade`, bucket `write`."""
         return self.call("POST", "/v1/forecasts", body)
@@ -376,6 +392,10 @@ class AsyncApi:
     async def decrease(self, order_id: str, body: records.DecreaseOrder) -> records.Decreased:
         """Lower what remains of an order; it keeps its place in the queue. For another price: replace_order. Scope `trade`, bucket `write`."""
         return await self.call("POST", f"/v1/portfolio/orders/{order_id}/decrease", body)
+
+    async def delete_group(self, group_id: int) -> records.GroupChanged:
+        """Remove the bound of a group; its orders stay. Scope `trade`, bucket `write`."""
+        return await self.call("DELETE", f"/v1/portfolio/groups/{group_id}")
 
     async def disarm_deadman(self) -> records.Disarmed:
         """Disarm the dead-man switch; cancels nothing. Scope `trade`, bucket `cancel`."""
@@ -539,6 +559,10 @@ class AsyncApi:
             if not cursor:
                 return
 
+    async def list_groups(self) -> records.GroupList:
+        """Your groups that have a bound, with what counts now. Scope `read`, bucket `read`."""
+        return await self.call("GET", "/v1/portfolio/groups")
+
     async def list_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
         """Each change of your money, newest first, with its cause and the balance after. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/portfolio/ledger", {"kind": kind, "market_id": market_id, "round_number": round_number, "order_id": order_id, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
@@ -693,6 +717,14 @@ class AsyncApi:
     async def request_withdrawal(self, body: records.RequestWithdrawal) -> records.Withdrawal:
         """Withdraw free cash; it returns if rejected. A repeat shows it. Scope `withdraw`, bucket `write`."""
         return await self.call("POST", "/v1/withdrawals", body)
+
+    async def reset_group(self, group_id: int) -> records.GroupChanged:
+        """Let a group that has tripped take orders again; its count is 0. Scope `trade`, bucket `write`."""
+        return await self.call("POST", f"/v1/portfolio/groups/{group_id}/reset")
+
+    async def set_group(self, group_id: int, body: records.SetGroup) -> records.GroupChanged:
+        """When fills of the group reach fill_limit in window_ms, its orders are canceled and new ones are group_tripped. Scope `trade`, bucket `write`."""
+        return await self.call("PUT", f"/v1/portfolio/groups/{group_id}", body)
 
     async def submit_forecast(self, body: records.SubmitForecast) -> records.SubmittedForecast:
         """Record your P(YES) of a live round, for a score. It trades nothing; the last one counts. Scope `trade`, bucket `write`."""

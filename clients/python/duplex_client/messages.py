@@ -77,6 +77,23 @@ class FillEvent(TypedDict):
     ts: "str"  # ns
 
 
+class GroupEvent(TypedDict):
+    change: "Literal['set', 'tripped', 'reset', 'deleted']"
+    event: "Literal['group']"
+    group: "GroupRow"
+    ts: "str"  # ns
+
+
+class GroupRow(TypedDict):
+    bound: "bool"
+    deadline_ts: "str"
+    fill_limit: "int"
+    filled: "int"
+    group_id: "int"
+    tripped: "bool"
+    window_ms: "int"
+
+
 HandshakeHeaders = TypedDict("HandshakeHeaders", {"DX-ACCESS-KEY": NotRequired["str"], "DX-ACCESS-SIGNATURE": NotRequired["str"], "DX-ACCESS-TIMESTAMP": NotRequired["str"], "Origin": NotRequired["str"], "Sec-WebSocket-Protocol": NotRequired["str"]})
 
 
@@ -335,6 +352,14 @@ class UserFillMessage(TypedDict):
     type: "Literal['user']"
 
 
+class UserGroupMessage(TypedDict):
+    msg: "GroupEvent"
+    prev_seq: "str"  # seq of the message before it on this sid (of books: and market); 0 for the first
+    seq: "str"  # Stream seq of the command that caused it, or that a snapshot is as of
+    sid: "int"  # The subscription
+    type: "Literal['user']"
+
+
 class UserKeyRevokedMessage(TypedDict):
     msg: "KeyRevokedEvent"
     prev_seq: "str"  # seq of the message before it on this sid (of books: and market); 0 for the first
@@ -479,6 +504,7 @@ class WSUserSnapshot(TypedDict):
     as_of_seq: "str"
     cash: "str"  # Free cash, pips
     deadman: "Deadman"
+    groups: "list[GroupRow]"  # Those with a bound, by id
     orders: "list[Order]"  # Resting orders, newest first
     positions: "list[Position]"
     reserved: "str"  # Held by resting buys, pips
@@ -499,8 +525,8 @@ class WithdrawalEvent(TypedDict):
 
 BalanceCause = Literal["order", "decrease", "cancel", "expiry", "fill", "rebate", "referral", "redeem", "deposit", "withdrawal", "settlement", "transfer"]
 
-OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "too_late"]
+OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late"]
 
 WSListSubscriptions = dict[str, Any]
 
-Message = DrainingMessage | OracleMessage | OrderbookDeltaMessage | OrderbookSnapshotMessage | RoundMessage | SubscribedMessage | TradeMessage | UserAccountMessage | UserBalanceMessage | UserDeadmanMessage | UserDepositMessage | UserFillMessage | UserKeyRevokedMessage | UserOrderMessage | UserPositionMessage | UserSettlementMessage | UserSnapshotMessage | UserTransferMessage | UserWithdrawalMessage
+Message = DrainingMessage | OracleMessage | OrderbookDeltaMessage | OrderbookSnapshotMessage | RoundMessage | SubscribedMessage | TradeMessage | UserAccountMessage | UserBalanceMessage | UserDeadmanMessage | UserDepositMessage | UserFillMessage | UserGroupMessage | UserKeyRevokedMessage | UserOrderMessage | UserPositionMessage | UserSettlementMessage | UserSnapshotMessage | UserTransferMessage | UserWithdrawalMessage

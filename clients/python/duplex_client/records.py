@@ -233,6 +233,32 @@ class ForecastList(TypedDict):
     forecasts: "list[Forecast]"
 
 
+class GroupChanged(TypedDict):
+    bound: "bool"
+    deadline_ts: "str"
+    fill_limit: "int"
+    filled: "int"
+    group_id: "int"
+    seq: "str"
+    tripped: "bool"
+    window_ms: "int"
+
+
+class GroupList(TypedDict):
+    as_of_seq: "str"  # Stream seq this is current as of
+    groups: "list[GroupRow]"
+
+
+class GroupRow(TypedDict):
+    bound: "bool"
+    deadline_ts: "str"
+    fill_limit: "int"
+    filled: "int"
+    group_id: "int"
+    tripped: "bool"
+    window_ms: "int"
+
+
 class Headroom(TypedDict):
     max_daily_loss: NotRequired["str"]  # Pips
     max_open_cost: NotRequired["str"]  # Pips
@@ -724,6 +750,11 @@ class SeriesList(TypedDict):
     volatility_window_secs: "int"
 
 
+class SetGroup(TypedDict):
+    fill_limit: "int"  # Contracts
+    window_ms: "int"
+
+
 class Settlement(TypedDict):
     category: "int"
     cost: "str | None"  # Pips paid for what was held, fees included; null when unknown
@@ -843,14 +874,14 @@ class WithdrawalRead(TypedDict):
     withdrawal_id: "str"
 
 
-CancelReason = Literal["post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced"]
+CancelReason = Literal["post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit"]
 
 CancelResult = Canceled | ErrorBody
 
 Details = dict[str, str] | None
 
-ErrorCode = Literal["unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "too_late", "unauthorized", "missing_scope", "self_approval", "forbidden_origin", "not_found", "method_not_allowed", "body_too_large", "unsupported_media_type", "unexpected_body", "malformed_json", "unknown_field", "invalid_timeout", "schema_violation", "bad_cursor", "bad_client_withdrawal_id", "bad_amount", "bad_destination", "round_not_found", "unknown_agent", "unknown_withdrawal", "unknown_user", "unknown_approval", "unknown_key", "duplicate_client_withdrawal_id", "duplicate_agent_name", "duplicate_client_transfer_id", "duplicate_client_request_id", "stale_mandate", "agent_limit", "too_many_keys", "bad_mandate", "duplicate_deposit_id", "duplicate_operator_name", "invalid_transition", "rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "sequencing_timeout", "internal", "funding_unavailable", "withdrawal_refused"]
+ErrorCode = Literal["unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "unauthorized", "missing_scope", "self_approval", "forbidden_origin", "not_found", "method_not_allowed", "body_too_large", "unsupported_media_type", "unexpected_body", "malformed_json", "unknown_field", "invalid_timeout", "schema_violation", "bad_cursor", "bad_client_withdrawal_id", "bad_amount", "bad_destination", "round_not_found", "unknown_group", "group_limit_reached", "unknown_agent", "unknown_withdrawal", "unknown_user", "unknown_approval", "unknown_key", "duplicate_client_withdrawal_id", "duplicate_agent_name", "duplicate_client_transfer_id", "duplicate_client_request_id", "stale_mandate", "agent_limit", "too_many_keys", "bad_mandate", "duplicate_deposit_id", "duplicate_operator_name", "invalid_transition", "rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "sequencing_timeout", "internal", "funding_unavailable", "withdrawal_refused"]
 
-OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "too_late"]
+OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late"]
 
 PlaceResult = Outcome | ErrorBody

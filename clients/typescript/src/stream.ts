@@ -21,6 +21,7 @@ export type UserMessage =
   | Events["UserTransferMessage"]
   | Events["UserAccountMessage"]
   | Events["UserDeadmanMessage"]
+  | Events["UserGroupMessage"]
   | Events["UserKeyRevokedMessage"];
 
 /** A message of the event lane. `type` says which. */

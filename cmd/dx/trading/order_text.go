@@ -134,6 +134,7 @@ var reasons = map[string]string{
 	"user_cancel":           "by you",
 	"mass_cancel":           "by you, with others",
 	"replaced":              "replaced by you",
+	"group_limit":           "by the bound of its group",
 	"deadman":               "by the dead-man switch",
 	"decreased_to_zero":     "reduced to nothing",
 	"paused":                "trading was paused",

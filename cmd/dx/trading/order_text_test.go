@@ -64,17 +64,14 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s: %q, and the page says %q", w[1], got, w[2])
 		}
 	}
-	named := 0
-	for r := core.NoReason; r <= core.Replaced; r++ {
-		if r.String() == "" {
-			continue
-		}
-		if named++; reasons[r.String()] == "" {
+	named := core.Reasons()
+	for _, r := range named {
+		if reasons[r] == "" {
 			t.Errorf("%s has no words", r)
 		}
 	}
-	if len(words) != named || len(reasons) != named {
-		t.Errorf("of %d reasons the terminal has words for %d, and the page for %d", named, len(reasons), len(words))
+	if len(words) != len(named) || len(reasons) != len(named) {
+		t.Errorf("of %d reasons the terminal has words for %d, and the page for %d", len(named), len(reasons), len(words))
 	}
 }
 

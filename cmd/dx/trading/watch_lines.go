@@ -66,6 +66,8 @@ func userLine(e *client.StreamEvent) (of, what string, err error) {
 		return decodeAndDescribe(e.Msg, stateLine)
 	case "deadman":
 		return decodeAndDescribe(e.Msg, deadmanLine)
+	case "group":
+		return decodeAndDescribe(e.Msg, groupLine)
 	case "key_revoked":
 		return decodeAndDescribe(e.Msg, revokedLine)
 	default:
@@ -190,6 +192,20 @@ func deadmanLine(e *schemas.DeadmanEvent) (of, what string) {
 		return noSubject, fmt.Sprintf("dead-man switch armed, %d ms", e.TimeoutMs)
 	default:
 		return noSubject, "dead-man switch disarmed"
+	}
+}
+
+func groupLine(e *schemas.GroupEvent) (of, what string) {
+	g := &e.Group
+	switch e.Change {
+	case "set":
+		return noSubject, fmt.Sprintf("group %d may fill %d contracts in %d ms, %d now", g.GroupID, g.FillLimit, g.WindowMs, g.Filled)
+	case "deleted":
+		return noSubject, fmt.Sprintf("group %d has no bound", g.GroupID)
+	case "tripped":
+		return noSubject, fmt.Sprintf("group %d has tripped: %d of %d contracts in %d ms", g.GroupID, g.Filled, g.FillLimit, g.WindowMs)
+	default:
+		return noSubject, fmt.Sprintf("group %d is %s", g.GroupID, e.Change)
 	}
 }
 

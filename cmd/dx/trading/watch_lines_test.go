@@ -40,6 +40,7 @@ func TestWatchLines(t *testing.T) {
 		"user_transfer":      "-: transfer of $0.50 from account 1 to account 3",
 		"user_account":       "-: account halted, mandate rev 1",
 		"user_deadman":       "-: dead-man switch armed, 60000 ms",
+		"user_group":         "-: group 7 may fill 100 contracts in 5000 ms, 0 now",
 		"user_key_revoked":   "-: key K revoked",
 	}
 	for name, e := range examples {
@@ -75,6 +76,9 @@ func TestWatchLinesBeyond(t *testing.T) {
 		{"user", `{"event":"settlement","market_id":3,"round_number":"9","winner":"no","no_qty":2,"payout":"20000"}`, "3: settlement of round 9, NO wins: $2.00 for 0 YES, 2 NO"},
 		{"user", `{"event":"deadman","fired":true}`, "-: dead-man switch fired"},
 		{"user", `{"event":"deadman"}`, "-: dead-man switch disarmed"},
+		{"user", `{"event":"group","change":"tripped","group":{"group_id":7,"fill_limit":100,"window_ms":5000,"filled":120,"tripped":true}}`, "-: group 7 has tripped: 120 of 100 contracts in 5000 ms"},
+		{"user", `{"event":"group","change":"reset","group":{"group_id":7}}`, "-: group 7 is reset"},
+		{"user", `{"event":"group","change":"deleted","group":{"group_id":7}}`, "-: group 7 has no bound"},
 		{"user", `{"event":"gift"}`, `-: {"event":"gift"}`},
 	} {
 		of, what, err := describeEvent(&client.StreamEvent{Type: c.typ, Msg: []byte(c.msg)})
