@@ -655,6 +655,9 @@ func (q *request) unknown() []deep.CommandResult {
 
 func (q *request) checkRejected() ([]deep.CommandResult, error) {
 	t := q.result
+	if t.code == "unauthorized" && q.wantCode != t.code && q.d.keyRevoked(q.key.id) { // revoked after the request arrived
+		return q.all(deep.NotDone), nil
+	}
 	if t.code != q.wantCode {
 		return nil, fmt.Errorf("answered %q %s, want code %q", t.code, q.reply.body, q.wantCode)
 	}
