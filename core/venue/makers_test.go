@@ -1,6 +1,7 @@
 package venue
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"duplex/core"
@@ -59,5 +60,35 @@ func TestGroupsOfAnAccount(t *testing.T) {
 	v.must(&core.DeleteGroup{User: 1, Group: 5})
 	if r := set(1, core.GroupsMax+1); r != core.OK {
 		t.Errorf("after one was deleted: %v", r)
+	}
+}
+
+// TestGroupWindow checks which fills count in which slice, beside a list of all fills, also when nothing was filled
+// for a while.
+func TestGroupWindow(t *testing.T) {
+	const window, tenth = 1000, 100 * core.NsPerMs
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		g, at, all := group{window: window}, int64(origin), map[int64]core.Qty{}
+		for range 60 {
+			at += r.Int64N(4 * tenth)
+			if r.IntN(8) == 0 {
+				at += r.Int64N(20 * tenth)
+			}
+			if r.IntN(3) > 0 {
+				n := core.Qty(1 + r.IntN(9))
+				g.count(n, at)
+				all[at/tenth] += n
+			}
+			want := core.Qty(0)
+			for slice, n := range all {
+				if slice >= at/tenth-10 {
+					want += n
+				}
+			}
+			if got := g.filled(at); got != want {
+				t.Fatalf("%d contracts count in slice %d, want %d of %v", got, at/tenth, want, all)
+			}
+		}
 	}
 }
