@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"duplex/client"
+	"duplex/internal/backoff"
 	"duplex/internal/proxytest"
 	"duplex/schemas"
 )
@@ -72,7 +73,7 @@ func (r *rollingCallers) every(ctx context.Context, kind string, mayNotBeExecute
 				count.errors = append(count.errors, fmt.Errorf("%s: %w", time.Now().Format("15:04:05.000"), err))
 			}
 			r.mu.Unlock()
-			time.Sleep(rollingPause) // a load, and not a measurement of how much is possible
+			backoff.Sleep(ctx, rollingPause) // a load, and not a measurement of how much is possible
 		}
 	})
 }

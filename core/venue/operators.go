@@ -245,6 +245,17 @@ func (v *Venue) Approvals(from uint64, ts int64) iter.Seq[core.Approval] {
 	}
 }
 
+// PendingApprovals returns the approvals that nobody has decided and that have not expired at ts (ns), by rising id.
+func (v *Venue) PendingApprovals(ts int64) iter.Seq[core.Approval] {
+	return func(yield func(core.Approval) bool) {
+		for a := range v.Approvals(0, ts) {
+			if a.Status == core.ApprovalPending && !yield(a) {
+				return
+			}
+		}
+	}
+}
+
 // Approval returns an approval by its id, or false if there is none or if it has expired at ts (ns).
 func (v *Venue) Approval(id uint64, ts int64) (core.Approval, bool) {
 	if a, ok := v.approvals.Get(id); ok && ts < a.Expires() {

@@ -46,7 +46,7 @@ type Proxy struct {
 func SkipUnlessRequired(t *testing.T) {
 	t.Helper()
 	if os.Getenv("DX_PROXIES") != "required" {
-		t.Skip(".ci/full proxies runs it")
+		t.Skip("starts nginx, Caddy and HAProxy, and takes up to a minute: DX_PROXIES=required runs it, as .ci/full proxies does")
 	}
 }
 

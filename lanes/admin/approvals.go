@@ -251,8 +251,8 @@ func (l *lane) drop(ctx context.Context, c *gate.Call, id uint64, reason string)
 func (l *lane) dropAll(ctx context.Context, c *gate.Call, reason string, which func(*venue.Venue, *core.Approval) bool) error {
 	var ids []uint64
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		for a := range v.Approvals(0, l.Venue.Config.Now()) {
-			if a.Status == core.ApprovalPending && which(v, &a) {
+		for a := range v.PendingApprovals(l.Venue.Config.Now()) {
+			if which(v, &a) {
 				ids = append(ids, a.ID)
 			}
 		}

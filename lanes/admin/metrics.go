@@ -224,10 +224,8 @@ func (g collector) collectMarkets(put emit) {
 				oldest = min(oldest, w.Ts)
 			}
 		}
-		for a := range v.Approvals(0, now) {
-			if a.Status == core.ApprovalPending {
-				approvals++
-			}
+		for range v.PendingApprovals(now) {
+			approvals++
 		}
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
 			if s, ok := v.Market(m); ok {

@@ -94,8 +94,8 @@ func (l *lane) refusedStep(id uint64, to core.WithdrawalState) error {
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		w, _ := v.Withdrawal(id)
 		var open uint64
-		for a := range v.Approvals(0, l.Venue.Config.Now()) {
-			if a.Status == core.ApprovalPending && a.Action.Withdrawal == id {
+		for a := range v.PendingApprovals(l.Venue.Config.Now()) {
+			if a.Action.Withdrawal == id {
 				open = a.ID
 			}
 		}
