@@ -77,6 +77,18 @@ type OrderDecreased struct {
 	User  UserID
 }
 
+// Quoted is what a QuoteSide did: Canceled orders of the side and of those that it would have met are gone, and
+// Order rests with Left contracts. Order is 0 if the quote is empty. With Kept it is an older order, else that of
+// the command, which has ended if Reason is set. Ahead is how many contracts are before a new one at its price.
+type Quoted struct {
+	Order       OrderID
+	Left, Ahead Qty
+	User        UserID
+	Canceled    uint32
+	Kept        bool
+	Reason      Reason
+}
+
 // LevelChanged is the change of one price level by one command. Tick is in YES space,
 // Qty the new total.
 type LevelChanged struct {
@@ -162,10 +174,11 @@ type (
 		Open  bool
 		Until int64 // ns; 0 means no end
 	}
-	// DeadmanChanged carries the state of an account's dead-man switch after the
-	// command. Fired is set if it canceled the account's orders.
+	// DeadmanChanged carries the state of the dead-man switch of an account, or of a group if Group is set,
+	// after the command. Fired is set if it canceled the orders.
 	DeadmanChanged struct {
 		User         UserID
+		Group        uint32
 		Armed, Fired bool
 		TimeoutMs    uint32
 		Deadline     int64 // ns
@@ -211,6 +224,7 @@ func (*OrderPlaced) event()       {}
 func (*Filled) event()            {}
 func (*OrderClosed) event()       {}
 func (*OrderDecreased) event()    {}
+func (*Quoted) event()            {}
 func (*LevelChanged) event()      {}
 func (*BalanceChanged) event()    {}
 func (*PositionChanged) event()   {}

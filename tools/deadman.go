@@ -38,7 +38,7 @@ var GetDeadman = &Op[schemas.None, schemas.Deadman]{
 		Doc: "The dead-man switch: armed, timeout, deadline.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (out schemas.Deadman, _ error) {
-		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = deadman(m.Deadman(caller.User)) })
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = deadman(m.Deadman(caller.User, 0)) })
 		return out, nil
 	},
 }

@@ -51,7 +51,7 @@ var kinds = [...]kind{
 	35: cborMap[core.ResumeAgent](nil),
 	36: cborMap[core.CloseAgent](nil),
 
-	// Numbers 37 to 47 are free.
+	// Numbers 41 to 47 are free.
 	48: cborMap(checkAddOperator),
 	49: cborMap[core.RevokeOperator](nil),
 	50: cborMap(checkRequestApproval),
@@ -78,6 +78,11 @@ var kinds = [...]kind{
 	60: cborMap[core.SetGroup](nil),
 	61: cborMap[core.ResetGroup](nil),
 	62: cborMap[core.DeleteGroup](nil),
+
+	37: packed(appendQuoteSide, readQuoteSide),
+	38: cborMap[core.BindOrders](nil),
+	39: cborMap[core.EndConnection](nil),
+	40: cborMap[core.Beat](nil),
 
 	// From 64 on: commands of a log of several machines.
 	64: cborMap[core.Attest](nil),
@@ -149,6 +154,8 @@ func kindOf(cmd core.Command) byte {
 		return 29
 	case *core.ReplaceOrder:
 		return 56
+	case *core.QuoteSide:
+		return 37
 	}
 	return kindByType[reflect.TypeOf(cmd)]
 }

@@ -80,6 +80,30 @@ func readReplaceWithoutSeen(b []byte) (core.Command, error) {
 	return readReplaceOrder(append([]byte{0}, b...))
 }
 
+// appendQuoteSide writes Cancel before the placement.
+func appendQuoteSide(dst []byte, c *core.QuoteSide) ([]byte, error) {
+	cancel := byte(0)
+	if c.Cancel {
+		cancel = 1
+	}
+	b, err := appendPlaceOrder(append(dst, cancel), &c.PlaceOrder)
+	if err != nil {
+		return dst, err
+	}
+	return b, nil
+}
+
+func readQuoteSide(b []byte) (*core.QuoteSide, error) {
+	p := payload{b: b}
+	cancel := p.byte()
+	if cancel > 1 {
+		p.fail(errEnum)
+	}
+	c := &core.QuoteSide{Cancel: cancel == 1}
+	c.PlaceOrder = *p.placeOrder()
+	return c, p.end()
+}
+
 func appendSubmitForecast(dst []byte, c *core.SubmitForecast) ([]byte, error) {
 	if c.P > core.ProbabilityMax {
 		return dst, errRange

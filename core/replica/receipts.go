@@ -18,6 +18,7 @@ type firstReceipt struct {
 	Withdrawal *core.WithdrawalChanged `cbor:",omitempty"`
 	Forecast   *core.ForecastSubmitted `cbor:",omitempty"`
 	Group      *core.GroupChanged      `cbor:",omitempty"`
+	Quoted     *core.Quoted            `cbor:",omitempty"`
 }
 
 // keepReceipt keeps the receipt of a marked command at least as long as its mark. A placement, a
@@ -27,7 +28,7 @@ func (r *Replica) keepReceipt(a *Applied) {
 	switch a.Command.(type) {
 	case *core.PlaceOrder, *core.CancelOrder, *core.ReplaceOrder:
 		return
-	case *core.DecreaseOrder, *core.RequestWithdrawal, *core.SubmitForecast, *core.SetGroup, *core.ResetGroup:
+	case *core.DecreaseOrder, *core.RequestWithdrawal, *core.SubmitForecast, *core.SetGroup, *core.ResetGroup, *core.QuoteSide:
 		for _, e := range a.Events {
 			switch e := e.(type) {
 			case *core.OrderDecreased:
@@ -40,6 +41,8 @@ func (r *Replica) keepReceipt(a *Applied) {
 				x.Forecast = e
 			case *core.GroupChanged:
 				x.Group = e
+			case *core.Quoted:
+				x.Quoted = e
 			}
 		}
 	}
@@ -74,6 +77,9 @@ func (r *Replica) firstReceipt(seq uint64, cmd core.Command) (a Applied, ok bool
 	}
 	if x.Group != nil {
 		a.Events = append(a.Events, x.Group)
+	}
+	if x.Quoted != nil {
+		a.Events = append(a.Events, x.Quoted)
 	}
 	return a, true
 }

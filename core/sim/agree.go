@@ -182,9 +182,11 @@ func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	if c, r := m.Balance(u); c != cash || r != reserved {
 		return fmt.Errorf("cash %d and reserved %d, the model has %d and %d", cash, reserved, c, r)
 	}
-	ms, at := v.Deadman(u)
-	if x, y := m.Deadman(u); x != ms || y != at {
-		return fmt.Errorf("dead-man switch of %d ms at %d, the model has %d at %d", ms, at, x, y)
+	for id := range uint32(5) {
+		ms, at := v.Deadman(u, id)
+		if x, y := m.Deadman(u, id); x != ms || y != at {
+			return fmt.Errorf("dead-man switch of group %d of %d ms at %d, the model has %d at %d", id, ms, at, x, y)
+		}
 	}
 	if got, want := slices.Collect(v.Groups(u, v.Now().Ts)), m.Groups(u); !slices.Equal(got, want) {
 		return fmt.Errorf("groups %+v, the model has %+v", got, want)

@@ -9,11 +9,10 @@ import (
 // ledger (docs/rules/accounts.md#accounts).
 type account struct {
 	core.User
-	ids      idSet      // client order ids used; none is ever removed
-	orders   book.Queue // resting orders, oldest first
-	resting  uint32     // length of orders
-	timeout  uint32     // of the dead-man switch, ms
-	deadline int64      // of the dead-man switch, ns; 0 if disarmed
+	ids     idSet      // client order ids used; none is ever removed
+	orders  book.Queue // resting orders, oldest first
+	resting uint32     // length of orders
+	deadman deadman
 
 	keys tree[uint64, *core.Key] // the keys that are not revoked, by number; nil if it never had one
 

@@ -13,14 +13,21 @@ import (
 // does not grow with the fills (docs/rules/orders.md#group-bounds).
 const groupSlices = 11
 
-// group is a bound of an account on the fills of its orders in a group.
+// group is what an account has set for a group of its orders. A row exists while it has one of the three. That of
+// group 0 is for all orders of the account, and has a connection alone.
 type group struct {
-	limit   core.Qty
-	window  uint32 // ms
+	// A bound of the fills.
+	limit   core.Qty // 0: none
+	window  uint32   // ms
 	tripped bool
 	newest  int64 // number of the newest slice; slice n is sums[n%groupSlices]
 	sums    [groupSlices]core.Qty
+
+	deadman deadman
+	line    core.Line // the connection whose end cancels the orders; zero: none
 }
+
+func (g *group) bound() bool { return g.line.Session != 0 }
 
 // groupKey sorts groups by account, then by id.
 func groupKey(u core.UserID, id uint32) uint64 { return uint64(u)<<32 | uint64(id) }
@@ -32,6 +39,9 @@ func (g *group) slice(ts int64) int64 {
 
 // filled is the number of contracts that count at ts.
 func (g *group) filled(ts int64) (n core.Qty) {
+	if g.limit == 0 {
+		return 0
+	}
 	for i := max(g.slice(ts)-groupSlices+1, g.newest-groupSlices+1, 0); i <= g.newest; i++ {
 		n += g.sums[i%groupSlices]
 	}
@@ -51,13 +61,13 @@ func (g *group) count(n core.Qty, ts int64) {
 func (g *group) forget() { g.newest, g.sums = 0, [groupSlices]core.Qty{} }
 
 func (g *group) row(id uint32, ts int64) core.Group {
-	return core.Group{ID: id, FillLimit: g.limit, WindowMs: g.window, Filled: g.filled(ts), Tripped: g.tripped}
+	return core.Group{ID: id, FillLimit: g.limit, WindowMs: g.window, Filled: g.filled(ts), Tripped: g.tripped, Deadline: g.deadman.deadline, Bound: g.bound()}
 }
 
-// Groups returns the groups of an account that have a bound, by id, as of ts in ns.
+// Groups returns the groups for which an account has set something, by id, as of ts in ns.
 func (v *Venue) Groups(u core.UserID, ts int64) iter.Seq[core.Group] {
 	return func(yield func(core.Group) bool) {
-		v.groups.Ascend(groupKey(u, 0), func(key uint64, g *group) bool {
+		v.groups.Ascend(groupKey(u, 1), func(key uint64, g *group) bool {
 			return core.UserID(key>>32) == u && yield(g.row(uint32(key), ts))
 		})
 	}
@@ -74,18 +84,9 @@ func (v *Venue) setGroup(c *core.SetGroup) core.Reject {
 	case c.FillLimit < 1 || c.FillLimit > core.FillLimitMax || c.WindowMs < core.GroupWindowMin || c.WindowMs > core.GroupWindowMax:
 		return core.BadQty
 	}
-	g, found := v.groups.Get(groupKey(c.User, c.Group))
-	if !found {
-		n := 0
-		for range v.Groups(c.User, v.now.Ts) {
-			n++
-		}
-		if n >= core.GroupsMax {
-			return core.GroupLimitReached
-		}
-		g = &group{}
-		v.groups.Set(groupKey(c.User, c.Group), g)
-		v.bounded = true
+	g, r := v.groupRow(c.User, c.Group)
+	if r != core.OK {
+		return r
 	}
 	if g.window != c.WindowMs {
 		g.forget()
@@ -95,10 +96,39 @@ func (v *Venue) setGroup(c *core.SetGroup) core.Reject {
 	return core.OK
 }
 
+// groupRow returns the row of a group, new if there is none and the account may have another.
+func (v *Venue) groupRow(u core.UserID, id uint32) (*group, core.Reject) {
+	g, found := v.groups.Get(groupKey(u, id))
+	if found {
+		return g, core.OK
+	}
+	n := 0
+	for range v.Groups(u, v.now.Ts) {
+		n++
+	}
+	if id != 0 && n >= core.GroupsMax {
+		return nil, core.GroupLimitReached
+	}
+	g = &group{}
+	v.groups.Set(groupKey(u, id), g)
+	v.bounded = true
+	return g, core.OK
+}
+
+// dropUnused removes the row of a group for which nothing is set any more.
+func (v *Venue) dropUnused(u core.UserID, id uint32, g *group) bool {
+	if g.limit != 0 || g.deadman.deadline != 0 || g.bound() {
+		return false
+	}
+	v.groups.Delete(groupKey(u, id))
+	v.bounded = v.groups.Len() > 0
+	return true
+}
+
 // resetGroup lets a group take orders again, and sets its count to 0.
 func (v *Venue) resetGroup(c *core.ResetGroup) core.Reject {
 	g, found := v.groups.Get(groupKey(c.User, c.Group))
-	if !found {
+	if !found || g.limit == 0 {
 		return core.UnknownGroup
 	}
 	g.tripped = false
@@ -115,9 +145,11 @@ func (v *Venue) deleteGroup(c *core.DeleteGroup) core.Reject {
 	case c.Group == 0 || v.rules.Revision < core.RevisionMakers:
 		return core.UnknownGroup
 	}
-	if _, found := v.groups.Delete(groupKey(c.User, c.Group)); found {
-		v.bounded = v.groups.Len() > 0
-		v.ev.Add(&core.GroupChanged{User: c.User, Change: core.GroupDeleted, Group: core.Group{ID: c.Group}})
+	if g, found := v.groups.Get(groupKey(c.User, c.Group)); found && g.limit != 0 {
+		g.forget()
+		g.limit, g.window, g.tripped = 0, 0, false
+		v.dropUnused(c.User, c.Group, g)
+		v.emitGroup(c.User, c.Group, g, core.GroupDeleted)
 	}
 	return core.OK
 }
@@ -144,7 +176,7 @@ func (v *Venue) countFills(c *core.PlaceOrder, maker book.Ref, n core.Qty) {
 // countFill counts a fill of an order in a group. A group whose bound is reached trips when the command ends.
 func (v *Venue) countFill(u core.UserID, id uint32, n core.Qty) {
 	g, found := v.groups.Get(groupKey(u, id))
-	if !found {
+	if !found || g.limit == 0 {
 		return
 	}
 	if g.count(n, v.now.Ts); !g.tripped && g.filled(v.now.Ts) >= g.limit {
@@ -156,7 +188,7 @@ func (v *Venue) countFill(u core.UserID, id uint32, n core.Qty) {
 // wouldTrip reports whether n contracts more would trip a group at ts.
 func (v *Venue) wouldTrip(u core.UserID, id uint32, n core.Qty, ts int64) bool {
 	g, found := v.groups.Get(groupKey(u, id))
-	return found && n > 0 && !g.tripped && g.filled(ts)+n >= g.limit
+	return found && g.limit != 0 && n > 0 && !g.tripped && g.filled(ts)+n >= g.limit
 }
 
 // reservedInGroup is what the resting orders of a group reserve.
@@ -176,7 +208,12 @@ func (v *Venue) cancelTripped() {
 		u, id := core.UserID(key>>32), uint32(key)
 		g, _ := v.groups.Get(key)
 		v.emitGroup(u, id, g, core.GroupTrip)
-		v.cancelAccountOrders(u, core.GroupLimit, func(r book.Ref, _ *book.Order) bool { return v.pool.Terms(r).Group == id })
+		v.cancelAccountOrders(u, core.GroupLimit, v.inGroup(id))
 	}
 	v.tripped = v.tripped[:0]
+}
+
+// inGroup matches the orders of a group, all for group 0.
+func (v *Venue) inGroup(id uint32) func(book.Ref, *book.Order) bool {
+	return func(r book.Ref, _ *book.Order) bool { return id == 0 || v.pool.Terms(r).Group == id }
 }

@@ -61,14 +61,24 @@ func (v *Venue) Image() (*Image, error) {
 		m.requests = append(m.requests, requestImage{u, v.requests[u].image()})
 	}
 	v.groups.Scan(func(key uint64, g *group) bool {
-		s.Groups = append(s.Groups, groupState{User: core.UserID(key >> 32), Group: uint32(key), Limit: g.limit, Window: g.window, Tripped: g.tripped, Newest: g.newest, Sums: g.sums})
+		u, id := core.UserID(key>>32), uint32(key)
+		if g.limit != 0 {
+			s.Groups = append(s.Groups, groupState{User: u, Group: id, Limit: g.limit, Window: g.window, Tripped: g.tripped, Newest: g.newest, Sums: g.sums})
+		}
+		if g.deadman.deadline != 0 || g.bound() {
+			s.Switches = append(s.Switches, switchState{User: u, Group: id, Timeout: g.deadman.timeout, Deadline: g.deadman.deadline, Line: g.line})
+		}
+		return true
+	})
+	v.members.Scan(func(node uint32, x member) bool {
+		s.Members = append(s.Members, memberState{Node: node, Session: x.session, Beat: x.beat})
 		return true
 	})
 	s.LastKey, s.Performance = v.keys.last, v.ledger.PerformanceState()
 	s.Accounts = make([]accountState, n)
 	for i := range s.Accounts {
 		a := &v.accounts[i+1]
-		s.Accounts[i] = accountState{User: a.User, Timeout: a.timeout, Deadline: a.deadline}
+		s.Accounts[i] = accountState{User: a.User, Timeout: a.deadman.timeout, Deadline: a.deadman.deadline}
 		m.ids[i] = a.ids.image()
 	}
 	for i := range v.markets[1:] {
@@ -89,12 +99,8 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		x.enc = encoding.NewEncoder(&x.buf)
 		s := &m.state
 		fields := stateFields
-		switch {
-		case len(s.Groups) > 0:
-		case len(m.requests) > 0:
-			fields = stateFieldsWithoutGroups
-		default:
-			fields = stateFieldsBeforeMakers
+		for atEnd := []int{len(m.requests), len(s.Groups), len(s.Switches), len(s.Members)}; fields > stateFieldsBeforeMakers && atEnd[fields-stateFieldsBeforeMakers-1] == 0; {
+			fields--
 		}
 		if s.Rules.Revision < core.RevisionSteps {
 			fields = stateFieldsBeforeSteps
@@ -141,12 +147,10 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 			m.alone.Scan(func(_ string, s core.AloneSum) bool { return x.values(&s) })
 		}
 		list(&x, s.Settings)
-		if fields == stateFieldsBeforeMakers {
-			return
-		}
-		x.requests(m)
-		if fields == stateFields {
-			list(&x, s.Groups)
+		for i, write := range []func(){func() { x.requests(m) }, func() { list(&x, s.Groups) }, func() { list(&x, s.Switches) }, func() { list(&x, s.Members) }} {
+			if fields > stateFieldsBeforeMakers+i {
+				write()
+			}
 		}
 	}
 }

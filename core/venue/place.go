@@ -81,7 +81,7 @@ func rejectOr(r, other core.Reject) core.Reject {
 // state. An order that is canceled before it can match has its reason in t. ts is the stamp of the
 // placement, in ns.
 func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
-	if c.NotAfter != 0 && ts > c.NotAfter && v.rules.Revision >= core.RevisionMakers {
+	if v.tooLate(c.NotAfter, ts) {
 		return core.TooLate
 	}
 	if c.Fault != core.OK {
@@ -136,6 +136,12 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 		return v.checkFunds(c, t)
 	}
 	return core.OK
+}
+
+// tooLate reports whether ts is after a command's bound, in ns; 0 is none
+// (docs/rules/orders.md#not-after).
+func (v *Venue) tooLate(notAfter, ts int64) bool {
+	return notAfter != 0 && ts > notAfter && v.rules.Revision >= core.RevisionMakers
 }
 
 // buyCost is what a buy reserves at most: the reservation at its tick, and for a market order no

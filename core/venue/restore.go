@@ -126,7 +126,21 @@ func restore(s *state) (v *Venue, err error) {
 	}
 	for _, g := range s.Groups {
 		v.groups.Set(groupKey(g.User, g.Group), &group{limit: g.Limit, window: g.Window, tripped: g.Tripped, newest: g.Newest, sums: g.Sums})
-		v.bounded = true
+	}
+	for _, x := range s.Switches {
+		key := groupKey(x.User, x.Group)
+		g, found := v.groups.Get(key)
+		if !found {
+			g = &group{}
+			v.groups.Set(key, g)
+		}
+		if g.deadman, g.line = (deadman{x.Timeout, x.Deadline}), x.Line; x.Deadline != 0 {
+			v.deadmanTimers.add(x.Deadline, key)
+		}
+	}
+	v.bounded = v.groups.Len() > 0
+	for _, x := range s.Members {
+		v.members.Set(x.Node, member{x.Session, x.Beat})
 	}
 	for _, r := range s.Requests {
 		ids, err := restoreIDSet(r.IDs)
@@ -140,7 +154,7 @@ func restore(s *state) (v *Venue, err error) {
 }
 
 func (v *Venue) restoreAccount(x *accountState) error {
-	a := account{User: x.User, timeout: x.Timeout, deadline: x.Deadline}
+	a := account{User: x.User, deadman: deadman{x.Timeout, x.Deadline}}
 	if x.IDs != nil {
 		ids, err := restoreIDSet(x.IDs)
 		if err != nil {
@@ -152,8 +166,8 @@ func (v *Venue) restoreAccount(x *accountState) error {
 	if a.Agent != nil {
 		v.armExpiry(&v.accounts[a.ID])
 	}
-	if a.deadline != 0 {
-		v.deadmanTimers.add(a.deadline, uint64(a.ID))
+	if at := a.deadman.deadline; at != 0 {
+		v.deadmanTimers.add(at, groupKey(a.ID, 0))
 	}
 	return nil
 }

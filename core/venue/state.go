@@ -45,11 +45,13 @@ type state struct {
 	// From core.RevisionMakers on. A list at the end that is empty is left out.
 	Requests []requestState // by account
 	Groups   []groupState   // by account, then by group
+	Switches []switchState  // by account, then by group
+	Members  []memberState  // by node
 }
 
-// Numbers of encoded fields of a state: of the newest revision, without groups, before core.RevisionMakers or
-// without client_request_ids too, before core.RevisionSteps, and before the first ActivateRules.
-const stateFields, stateFieldsWithoutGroups, stateFieldsBeforeMakers, stateFieldsBeforeSteps, stateFieldsBefore = 27, 26, 25, 22, 16
+// Numbers of encoded fields of a state: of the newest revision, before core.RevisionMakers, before
+// core.RevisionSteps, and before the first ActivateRules.
+const stateFields, stateFieldsBeforeMakers, stateFieldsBeforeSteps, stateFieldsBefore = 29, 25, 22, 16
 
 // groupState is a group with a bound.
 type groupState struct {
@@ -61,6 +63,25 @@ type groupState struct {
 	Tripped bool
 	Newest  int64
 	Sums    [groupSlices]core.Qty
+}
+
+// switchState is what cancels the orders of a group: a dead-man switch, if Deadline is not 0, and the end of a
+// connection, if Line is not zero.
+type switchState struct {
+	_        struct{} `cbor:",toarray"`
+	User     core.UserID
+	Group    uint32
+	Timeout  uint32
+	Deadline int64
+	Line     core.Line
+}
+
+// memberState is a machine that sends beats.
+type memberState struct {
+	_       struct{} `cbor:",toarray"`
+	Node    uint32
+	Session uint64
+	Beat    int64
 }
 
 // requestState is the client_request_ids of an account.

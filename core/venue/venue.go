@@ -34,7 +34,7 @@ type Venue struct {
 	rounds       uint64                          // opened so far
 
 	expiryTimers  timers // by order id
-	deadmanTimers timers // by user id
+	deadmanTimers timers // by groupKey
 	mandateTimers timers // by user id
 	grantTimers   timers // by key number
 
@@ -57,9 +57,12 @@ type Venue struct {
 	marks     marks
 	requests  map[core.UserID]*idSet // the client_request_ids of the accounts that have used one
 
-	groups  tree[uint64, *group] // those with a bound, by groupKey
+	groups  tree[uint64, *group] // by groupKey
 	bounded bool                 // there are such groups: one look for each fill, if there are none
 	tripped []uint64             // groupKeys of those that the present command has tripped
+	members tree[uint32, member] // by node, those that send beats
+
+	quoted []book.Ref // the list of quotesOf
 
 	ev    *core.Events
 	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
@@ -77,7 +80,7 @@ func New() *Venue {
 		transfers: newTree[uint64, *core.Transferred](), approvals: newTree[uint64, *core.Approval](),
 		open: newTree[uint64, struct{}](), alone: aloneSums{sums: newTree[string, core.AloneSum]()},
 		clientWds: map[clientWithdrawal]uint64{}, clientTransfers: map[clientTransfer]uint64{},
-		requests: map[core.UserID]*idSet{}, groups: newTree[uint64, *group](),
+		requests: map[core.UserID]*idSet{}, groups: newTree[uint64, *group](), members: newTree[uint32, member](),
 	}
 	for m := core.MarketID(1); m <= Slots; m++ {
 		v.free = append(v.free, m)
@@ -125,12 +128,21 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.decrease(c)
 	case *core.ReplaceOrder:
 		return v.replace(c)
+	case *core.QuoteSide:
+		return v.quote(c)
+	case *core.BindOrders:
+		return v.bind(c)
+	case *core.EndConnection:
+		return v.endConnection(c)
+	case *core.Beat:
+		v.beat(c.Node, c.Session)
+		return core.OK
 	case *core.SubmitForecast:
 		return v.forecast(c)
 	case *core.ArmDeadman:
-		return v.setDeadman(c.User, c.TimeoutMs)
+		return v.setDeadman(c.User, c.Group, c.TimeoutMs)
 	case *core.DisarmDeadman:
-		return v.setDeadman(c.User, 0)
+		return v.setDeadman(c.User, c.Group, 0)
 	case *core.Redeem:
 		return v.redeem(c)
 	case *core.RequestWithdrawal:

@@ -48,6 +48,8 @@ const (
 	opSetGroup
 	opResetGroup
 	opDeleteGroup
+	opPutQuotes
+	opBindOrders
 
 	operations
 )
@@ -55,7 +57,7 @@ const (
 var operationNames = [operations]string{
 	"place_order", "cancel_order", "cancel_all_orders", "decrease_order", "arm_deadman", "disarm_deadman", "redeem_pairs", "request_withdrawal",
 	"create_agent", "transfer", "set_mandate", "halt_agent", "resume_agent", "close_agent", "create_key", "revoke_key", "replace_order", "submit_forecast", "renew_grant",
-	"set_group", "reset_group", "delete_group",
+	"set_group", "reset_group", "delete_group", "put_quotes", "cancel_on_disconnect",
 }
 
 func (o Operation) String() string { return operationNames[o] }
@@ -79,6 +81,12 @@ func activityOf(cmd core.Command, events []core.Event) (agent, owner core.UserID
 		return c.User, 0, a
 	case *core.ReplaceOrder:
 		a.Operation, a.Order, a.ClientID = opReplaceOrder, c.Old, c.ClientID
+		return c.User, 0, a
+	case *core.QuoteSide:
+		a.Operation, a.ClientID = opPutQuotes, c.ClientID
+		return c.User, 0, a
+	case *core.BindOrders:
+		a.Operation = opBindOrders
 		return c.User, 0, a
 	case *core.SubmitForecast:
 		a.Operation = opSubmitForecast
@@ -164,6 +172,12 @@ func (w *View) recordActivity(st core.Stamp, cmd core.Command, rej core.Reject, 
 	switch {
 	case rej == core.OK && a.Operation == opPlaceOrder:
 		a.Order = core.OrderID(st.Seq)
+	case rej == core.OK && a.Operation == opPutQuotes:
+		for _, e := range events {
+			if q, ok := e.(*core.Quoted); ok {
+				a.Order = q.Order
+			}
+		}
 	case rej == core.MandateViolation: // of a placement or of the placement of a replace
 		for _, e := range events {
 			if p, ok := e.(*core.OrderPlaced); ok {

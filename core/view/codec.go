@@ -445,9 +445,13 @@ func (x *UserEvent) code(c *coder) {
 		d := event[core.DeadmanChanged](c, x)
 		c.own(&d.User)
 		c.flags(&d.Armed)
-		c.flags(&d.Fired)
+		ofGroup := d.Group != 0
+		c.flags(&d.Fired, &ofGroup)
 		unsigned(c, &d.TimeoutMs)
 		signed(c, &d.Deadline)
+		if ofGroup {
+			unsigned(c, &d.Group)
+		}
 	case eventKeyRevoked:
 		id, _ := x.What.(KeyRevoked)
 		if c.string((*string)(&id)); c.reading {
@@ -477,7 +481,11 @@ func (x *UserEvent) code(c *coder) {
 		signed(c, &g.Group.FillLimit)
 		unsigned(c, &g.Group.WindowMs)
 		signed(c, &g.Group.Filled)
-		c.flags(&g.Group.Tripped)
+		armed := g.Group.Deadline != 0
+		c.flags(&g.Group.Tripped, &g.Group.Bound, &armed)
+		if armed {
+			signed(c, &g.Group.Deadline)
+		}
 	default:
 		c.fail(errUnknown)
 	}

@@ -129,7 +129,7 @@ func (w *View) fold(e core.Event) {
 		w.foldRedeemed(e)
 	case *core.ForecastSubmitted:
 		w.foldForecast(e)
-	case *core.SessionChanged, *core.SettingChanged, *core.FeesChanged, *core.ScheduleChanged, *core.OperatorChanged, *core.ApprovalChanged:
+	case *core.SessionChanged, *core.SettingChanged, *core.FeesChanged, *core.ScheduleChanged, *core.OperatorChanged, *core.ApprovalChanged, *core.Quoted:
 		// The venue keeps these. Their effects on an account are events of their own.
 	case *core.DeadmanChanged:
 		d := *e

@@ -1,0 +1,152 @@
+package venue
+
+import (
+	"duplex/core"
+	"duplex/core/book"
+)
+
+// quote leaves the group of a quote with at most one order on its side of the market
+// (docs/rules/orders.md#quotes). The checks before that change nothing; what refuses the order itself leaves the
+// side empty, so that no old price stays behind.
+func (v *Venue) quote(c *core.QuoteSide) core.Reject {
+	switch {
+	case !v.userExists(c.User):
+		return core.UnknownUser
+	case v.rules.Revision < core.RevisionMakers:
+		return core.UnknownMarket
+	case c.Cancel:
+		return v.quoteNothing(c)
+	case c.ClientID != 0 && !v.accounts[c.User].ids.add(c.ClientID):
+		return core.DuplicateClientOrderID
+	}
+	if r := v.admitQuote(c); r != core.OK {
+		v.recordRejected(v.quotePlacement(c), r)
+		return r
+	}
+	own, bid, kept := v.quotesOf(c), c.Side == core.Buy, book.None
+	done := core.Quoted{User: c.User}
+	for _, r := range own { // the oldest is the last
+		if v.keeps(c, r) {
+			kept = r
+		}
+	}
+	for _, r := range own {
+		o := v.pool.At(r)
+		meets := bid && o.TickYes() <= c.Tick || !bid && o.TickYes() >= c.Tick
+		if r != kept && (o.Bid() == bid || kept == book.None && meets) {
+			v.closeOrder(r, core.Canceled, core.Requoted, core.CauseCancel)
+			done.Canceled++
+		}
+	}
+	if kept != book.None {
+		done.Order, done.Kept, done.Left = v.pool.At(kept).ID, true, c.Qty
+		if left := core.Qty(v.pool.At(kept).Left); left > c.Qty {
+			v.reduceOrder(kept, left-c.Qty, core.CauseDecrease)
+		}
+		v.ev.Add(&done)
+		return core.OK
+	}
+	p := v.quotePlacement(c)
+	var t taker
+	if r := v.admit(p, v.now.Ts, &t); r != core.OK {
+		v.recordRejected(p, r).Violation = t.violation
+		return r
+	}
+	v.level = nil // the order has an event of its own, whose total shows its place in the queue
+	v.enter(p, &t)
+	done.Order, done.Left, done.Reason = core.OrderID(v.now.Seq), t.left, t.reason
+	if t.reason == core.NoReason {
+		done.Ahead = v.level.Qty - t.left
+	}
+	v.ev.Add(&done)
+	return core.OK
+}
+
+// quoteNothing empties a side.
+func (v *Venue) quoteNothing(c *core.QuoteSide) core.Reject {
+	m := v.market(c.Market)
+	switch {
+	case v.tooLate(c.NotAfter, v.now.Ts):
+		return core.TooLate
+	case m == nil:
+		return core.UnknownMarket
+	case c.Generation != 0 && c.Generation != m.Generation:
+		return core.StaleGeneration
+	}
+	done := core.Quoted{User: c.User}
+	for _, r := range v.quotesOf(c) {
+		if v.pool.At(r).Bid() == (c.Side == core.Buy) {
+			v.closeOrder(r, core.Canceled, core.Requoted, core.CauseCancel)
+			done.Canceled++
+		}
+	}
+	v.ev.Add(&done)
+	return core.OK
+}
+
+// admitQuote makes the checks of a quote that leave the orders of its group alone, after that of its
+// client_order_id.
+func (v *Venue) admitQuote(c *core.QuoteSide) core.Reject {
+	m, a := v.market(c.Market), &v.accounts[c.User]
+	switch {
+	case c.ClientID == 0:
+		return rejectOr(c.Fault, core.ClientOrderIDRequired)
+	case v.tooLate(c.NotAfter, v.now.Ts):
+		return core.TooLate
+	case c.Fault == core.CrossedQuote:
+		return core.CrossedQuote
+	case m == nil:
+		return core.UnknownMarket
+	case c.Generation != 0 && c.Generation != m.Generation:
+		return core.StaleGeneration
+	case a.Suspended || a.Agent != nil && v.suspended(a):
+		return core.UserSuspended
+	case v.bounded && v.isTripped(c.User, c.Group):
+		return core.GroupTripped
+	}
+	return core.OK
+}
+
+// quotesOf returns the resting orders of a quote's group in its market, the newest first. The list is valid until
+// the next call.
+func (v *Venue) quotesOf(c *core.QuoteSide) []book.Ref {
+	v.quoted = v.quoted[:0]
+	open := v.ledger.HoldingRef(c.User, c.Market).Open
+	for r := range v.pool.NewestFirst(&v.accounts[c.User].orders) {
+		if open == 0 {
+			break
+		}
+		if v.pool.At(r).Market() != c.Market {
+			continue
+		}
+		if open--; v.pool.Terms(r).Group == c.Group {
+			v.quoted = append(v.quoted, r)
+		}
+	}
+	return v.quoted
+}
+
+// keeps reports whether an order can be that of a quote, with its place in the queue: it has the price and the
+// terms, and does not have to grow.
+func (v *Venue) keeps(c *core.QuoteSide, r book.Ref) bool {
+	o := v.pool.At(r)
+	return o.Bid() == (c.Side == core.Buy) && o.TickYes() == c.Tick && o.Flags() == core.QuoteFlags && v.pool.Terms(r).Expiry == 0 &&
+		c.Fault == core.OK && c.Qty >= 1 && core.Qty(o.Left) >= c.Qty
+}
+
+// quotePlacement returns the order of a quote. A sale of contracts that are free ties up no cash, so it comes
+// before a buy of the other outcome at the same price.
+func (v *Venue) quotePlacement(c *core.QuoteSide) *core.PlaceOrder {
+	p := c.PlaceOrder // a copy: the log has the command as it came
+	p.Type, p.TIF, p.Flags = core.Limit, core.GTC, core.QuoteFlags
+	held := core.Yes // what a sale on this side sells
+	if c.Side == core.Buy {
+		held = core.No
+	}
+	p.Side, p.Outcome = core.Buy, held.Other()
+	if v.market(c.Market) != nil && c.Qty <= v.ledger.HoldingRef(c.User, c.Market).Free(held) {
+		p.Side, p.Outcome = core.Sell, held
+	}
+	p.Tick = core.InYes(p.Outcome, c.Tick)
+	return &p
+}
