@@ -56,7 +56,7 @@ func snapshotFrame(s *schemas.WSUserSnapshot) *frame {
 // userSnapshot returns the current state of an account.
 func userSnapshot(v *venue.Venue, w *view.View, u core.UserID) schemas.WSUserSnapshot {
 	cash, reserved := v.Balance(u)
-	timeout, deadline := v.Deadman(u)
+	timeout, deadline := v.Deadman(u, 0)
 	out := schemas.WSUserSnapshot{
 		AsOfSeq: schemas.U64(v.Now().Seq), Cash: schemas.U64(cash), Reserved: schemas.U64(reserved),
 		Deadman: schemas.Deadman{Armed: deadline != 0, TimeoutMs: int64(timeout), DeadlineTs: schemas.U64(deadline)},
