@@ -171,8 +171,7 @@ type (
 
 // Line names a connection.
 type Line struct {
-	_       struct{} `cbor:",toarray"`
-	Node    uint32
+	Node    uint32 `cbor:",omitempty"`
 	Session uint64
 	Conn    uint64 // its number in the process
 }
@@ -463,13 +462,13 @@ func (c *DecreaseOrder) class() (Class, UserID) { return ClassCancel, c.User }
 func (c *ArmDeadman) class() (Class, UserID)    { return ClassCancel, c.User }
 func (c *DisarmDeadman) class() (Class, UserID) { return ClassCancel, c.User }
 func (c *BindOrders) class() (Class, UserID)    { return ClassCancel, c.User }
+func (c *EndConnection) class() (Class, UserID) { return ClassCancel, c.User }
 func (c *SetMandate) class() (Class, UserID)    { return ClassCancel, c.Owner }
 func (c *HaltAgent) class() (Class, UserID)     { return ClassCancel, c.Owner }
 func (c *CloseAgent) class() (Class, UserID)    { return ClassCancel, c.Owner }
 
 func (*Clock) class() (Class, UserID)            { return ClassSystem, 0 }
 func (*PostIndex) class() (Class, UserID)        { return ClassSystem, 0 }
-func (*EndConnection) class() (Class, UserID)    { return ClassSystem, 0 }
 func (*Beat) class() (Class, UserID)             { return ClassSystem, 0 }
 func (*SetSession) class() (Class, UserID)       { return ClassSystem, 0 }
 func (*SetRules) class() (Class, UserID)         { return ClassSystem, 0 }

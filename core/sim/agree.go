@@ -35,6 +35,8 @@ func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
 			}
 		case *core.OrderClosed:
 			out.Ended[e.Order] = model.End{Status: e.Status, Reason: e.Reason, Left: e.Left}
+		case *core.Quoted:
+			out.Quoted = e
 		case *core.ForecastSubmitted:
 			out.Forecast = &model.Forecast{User: e.User, Market: e.Market, Generation: e.Generation, P: e.P}
 		}
@@ -51,6 +53,8 @@ func sameOutcome(got, want model.Outcome) error {
 		return fmt.Errorf("the bound that it broke is %+v, the model has %+v", got.Violation, want.Violation)
 	case !reflect.DeepEqual(got.Forecast, want.Forecast):
 		return fmt.Errorf("its forecast is %+v, the model has %+v", got.Forecast, want.Forecast)
+	case !reflect.DeepEqual(got.Quoted, want.Quoted):
+		return fmt.Errorf("its quote is %+v, the model has %+v", got.Quoted, want.Quoted)
 	case got.Tick != want.Tick:
 		return fmt.Errorf("its tick is %d, the model has %d", got.Tick, want.Tick)
 	case !maps.Equal(got.Transfers, want.Transfers):

@@ -29,6 +29,7 @@ type workload struct {
 	rules       core.Revision
 	late        bool // the newest revision is activated some time after the setup
 	unmarked    bool // no command records an environment
+	bound       []*core.BindOrders
 	unsigned    bool // commands name no key, and no agent gets one; the lanes create keys and sign
 	bounded     bool // mandates bound costs and little else, and agents are seldom halted
 	silentSecs  [core.Feeds]int
@@ -257,6 +258,12 @@ func (w *workload) trade() core.Command {
 	}
 	if w.rules >= core.RevisionMakers && w.r.IntN(25) == 0 {
 		return w.group()
+	}
+	if w.rules >= core.RevisionMakers && !w.unsigned && w.r.IntN(10) == 0 {
+		return w.quote()
+	}
+	if w.rules >= core.RevisionMakers && !w.unsigned && w.r.IntN(25) == 0 {
+		return w.line()
 	}
 	switch n := w.r.IntN(60); {
 	case n < 46:
@@ -510,6 +517,9 @@ func describe(cmd core.Command) string {
 	}
 	if c, ok := cmd.(*core.ReplaceOrder); ok {
 		return fmt.Sprintf("replace %d, seen with %d: %s", c.Old, c.Seen, describe(&c.PlaceOrder))
+	}
+	if c, ok := cmd.(*core.QuoteSide); ok {
+		return fmt.Sprintf("quote, cancel %t, group %d: %s", c.Cancel, c.Group, describe(&c.PlaceOrder))
 	}
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		return fmt.Sprintf("place user %d id %d market %d %s %s %s %s %d × %d flags %d cap %d not after %d", c.User, c.ClientID, c.Market, c.Type, c.TIF, c.Side, c.Outcome, c.Qty, c.Tick, c.Flags, c.MaxCost, c.NotAfter)

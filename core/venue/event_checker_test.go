@@ -80,10 +80,14 @@ func (w *eventChecker) event(st core.Stamp, fees core.Fees, cmd core.Command, r 
 		o := w.order(e.Order, e)
 		w.require(o.User == e.User && 0 < e.Left && e.Left < o.left, e, "not reduced")
 		o.left = e.Left
-		if c := core.PlacementOf(cmd); c != nil {
+		if _, quotes := cmd.(*core.QuoteSide); quotes {
+			w.require(o.Flags == core.QuoteFlags, e, "a quote keeps an order on other terms")
+		} else if c := core.PlacementOf(cmd); c != nil {
 			w.require(o.Flags.Has(core.ReduceOnly) && o.User != c.User, e, "reduced by a placement without reduce_only")
 			o.clipped = true
 		}
+	case *core.Quoted:
+		w.quoted(st, cmd.(*core.QuoteSide), e)
 	case *core.LevelChanged:
 		k := level{e.Market, e.Bid, e.Tick}
 		w.levels[k] += e.Delta
@@ -120,10 +124,33 @@ func (w *eventChecker) placed(st core.Stamp, fees core.Fees, cmd core.Command, r
 		w.require(0 < lost && lost < c.Seen, e, "not less by what the old order lost")
 		want.Qty -= lost
 	}
+	if c, ok := cmd.(*core.QuoteSide); ok {
+		w.require(e.Place.Flags == core.QuoteFlags && e.Place.TIF == core.GTC && e.Place.Type == core.Limit, e, "not on the terms of a quote")
+		w.require(core.InYes(e.Place.Outcome, e.Place.Tick) == c.Tick && core.IsBid(e.Place.Side, e.Place.Outcome) == (c.Side == core.Buy), e, "not the price of the quote")
+		want.Flags, want.Side, want.Outcome, want.Tick = e.Place.Flags, e.Place.Side, e.Place.Outcome, e.Place.Tick
+	}
 	w.require(*e.Place == want && e.Reject == r && e.Generation == w.rounds[e.Place.Market].Generation, e, "not the order that was placed")
 	if r == core.OK {
 		w.orders[core.OrderID(st.Seq)] = &restingOrder{*e.Place, e.Generation, e.Place.Qty, core.ReservationPerContract(fees.Maker, e.Place.Tick), false}
 	}
+}
+
+// quoted checks that what rests of a group on the side of a quote is the order of the quote.
+func (w *eventChecker) quoted(st core.Stamp, c *core.QuoteSide, e *core.Quoted) {
+	var rests []core.OrderID
+	for id, o := range w.orders {
+		if o.User == c.User && o.Market == c.Market && o.Group == c.Group && core.IsBid(o.Side, o.Outcome) == (c.Side == core.Buy) {
+			rests = append(rests, id)
+		}
+	}
+	if c.Cancel || e.Reason != core.NoReason {
+		w.require(len(rests) == 0, e, "orders are left of an empty quote")
+		return
+	}
+	w.require(len(rests) == 1 && rests[0] == e.Order, e, "not its order alone rests")
+	o := w.order(e.Order, e)
+	w.require(o.left == c.Qty && e.Left == c.Qty && core.InYes(o.Outcome, o.Tick) == c.Tick, e, "not the quantity and the price of the quote")
+	w.require(e.Kept == (e.Order != core.OrderID(st.Seq)), e, "kept")
 }
 
 func (w *eventChecker) filled(st core.Stamp, fees core.Fees, e *core.Filled) {
@@ -232,6 +259,11 @@ func (w *eventChecker) other(st core.Stamp, cmd core.Command, e core.Event) {
 		_, set := cmd.(*core.SetGroup)
 		_, reset := cmd.(*core.ResetGroup)
 		_, deleted := cmd.(*core.DeleteGroup)
+		switch cmd.(type) { // these change the connection: they leave the row, or take it away
+		case *core.BindOrders, *core.EndConnection, *core.Beat, *core.Clock, *core.PostIndex:
+			set, deleted = e.Change == core.GroupSet, e.Change == core.GroupDeleted
+			w.require(!deleted || e.Group == core.Group{ID: e.Group.ID}, e, "a row that is gone says something")
+		}
 		w.require(set == (e.Change == core.GroupSet) && reset == (e.Change == core.GroupReset) && deleted == (e.Change == core.GroupDeleted), e, "by another command")
 		w.require(e.Change != core.GroupTrip || e.Group.Tripped && e.Group.Filled >= e.Group.FillLimit, e, "tripped below its bound")
 	case *core.Deposited:
@@ -268,13 +300,13 @@ func (w *eventChecker) other(st core.Stamp, cmd core.Command, e core.Event) {
 func (w *eventChecker) deadman(st core.Stamp, cmd core.Command, e *core.DeadmanChanged) {
 	switch c := cmd.(type) {
 	case *core.ArmDeadman:
-		w.require(*e == core.DeadmanChanged{User: c.User, Armed: true, TimeoutMs: c.TimeoutMs, Deadline: st.Ts + int64(c.TimeoutMs)*core.NsPerMs}, e, "armed")
+		w.require(*e == core.DeadmanChanged{User: c.User, Group: c.Group, Armed: true, TimeoutMs: c.TimeoutMs, Deadline: st.Ts + int64(c.TimeoutMs)*core.NsPerMs}, e, "armed")
 	case *core.DisarmDeadman:
-		w.require(*e == core.DeadmanChanged{User: c.User}, e, "disarmed")
+		w.require(*e == core.DeadmanChanged{User: c.User, Group: c.Group}, e, "disarmed")
 	default:
-		w.require(*e == core.DeadmanChanged{User: e.User, Fired: true}, e, "fired")
+		w.require(*e == core.DeadmanChanged{User: e.User, Group: e.Group, Fired: true}, e, "fired")
 		for _, o := range w.orders {
-			w.require(o.User != e.User, o, "rests after its switch fired")
+			w.require(o.User != e.User || e.Group != 0 && o.Group != e.Group, o, "rests after its switch fired")
 		}
 	}
 }

@@ -59,6 +59,7 @@ func TestImageIsTheState(t *testing.T) {
 		for range rapid.IntRange(0, 80).Draw(t, "commands") {
 			v.Apply(s.stamp(), s.command(), &core.Events{})
 		}
+		v.Apply(s.stamp(), &core.BindOrders{User: 1, Group: 9, Line: core.Line{Node: 1, Session: 5}}, &core.Events{})
 		got := bytesOf(t, v)
 		var x state
 		if err := cbor.Unmarshal(got, &x); err != nil {

@@ -69,7 +69,7 @@ func TestGroupWindow(t *testing.T) {
 	const window, tenth = 1000, 100 * core.NsPerMs
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		g, at, all := group{window: window}, int64(origin), map[int64]core.Qty{}
+		g, at, all := group{limit: 1, window: window}, int64(origin), map[int64]core.Qty{}
 		for range 60 {
 			at += r.Int64N(4 * tenth)
 			if r.IntN(8) == 0 {

@@ -102,7 +102,20 @@ func (s *script) place() *core.PlaceOrder {
 // groupCommand returns a command about the bound of a group that orders name.
 func (s *script) groupCommand() core.Command {
 	u, id := s.user(), uint32(s.fair(3, "group"))
-	switch s.fair(5, "of a group") {
+	line := core.Line{Node: uint32(s.fair(2, "node")), Session: uint64(1 + s.fair(2, "session")), Conn: uint64(s.fair(2, "connection"))}
+	switch s.fair(12, "of a group") {
+	case 2:
+		return &core.ArmDeadman{User: u, Group: id, TimeoutMs: uint32(rapid.IntRange(1000, 5000).Draw(s.t, "ms"))}
+	case 3:
+		return &core.DisarmDeadman{User: u, Group: id}
+	case 4, 5:
+		return &core.BindOrders{User: u, Group: id, Line: line}
+	case 6:
+		return &core.BindOrders{User: u, Group: id, Release: true}
+	case 7:
+		return &core.EndConnection{User: u, Line: line}
+	case 8:
+		return &core.Beat{Node: line.Node, Session: line.Session}
 	case 0:
 		return &core.ResetGroup{User: u, Group: id}
 	case 1:
@@ -111,10 +124,21 @@ func (s *script) groupCommand() core.Command {
 	return &core.SetGroup{User: u, Group: id, FillLimit: core.Qty(1 + s.fair(20, "fill limit")), WindowMs: uint32(100 + s.fair(5000, "window"))}
 }
 
+// quote returns a quote of one side, mostly with an order that can rest.
+func (s *script) quote() core.Command {
+	c := s.place()
+	q := &core.QuoteSide{Cancel: s.fair(6, "of no order") == 0}
+	q.User, q.Key, q.ClientID, q.Market, q.Side, q.Tick, q.Qty, q.Flags = c.User, c.Key, c.ClientID, c.Market, c.Side, c.Tick, c.Qty, core.QuoteFlags
+	q.Group = uint32(1 + s.fair(2, "quoted group"))
+	return q
+}
+
 func (s *script) command() core.Command {
 	switch n := s.fair(60, "kind") - 20; {
-	case n < 18:
+	case n < 14:
 		return s.place()
+	case n < 18:
+		return s.quote()
 	case n < 21:
 		return &core.CancelOrder{User: s.user(), Order: s.order()}
 	case n < 23:

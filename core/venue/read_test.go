@@ -93,7 +93,7 @@ func TestReads(t *testing.T) {
 		same("nobody", ok, false)
 		h := v.Holding(2, 1)
 		same("holding", []any{h.Held, h.Bidding, h.Open}, []any{[2]int32{3, 0}, [2]int32{2, 0}, uint32(1)})
-		timeout, deadline := v.Deadman(2)
+		timeout, deadline := v.Deadman(2, 0)
 		same("dead-man", []any{timeout, deadline}, []any{uint32(1), now.Ts - 1 + core.NsPerMs})
 		same("used", []any{v.UsedID(2, 7), v.UsedID(2, 9), v.UsedID(1, 7), v.UsedID(77, 7), v.UsedID(0, 0)}, []any{true, false, false, false, false})
 		if n := v.IDBytes(); n < 16 || n > 4000 {
@@ -140,7 +140,7 @@ func TestReads(t *testing.T) {
 		st := core.Stamp{Seq: now.Seq + 1, Ts: now.Ts + core.NsPerMs}
 		ev := &core.Events{}
 		x.Apply(st, &core.Clock{}, ev)
-		if timeout, deadline := x.Deadman(2); timeout != 0 || deadline != 0 || x.Resting() != 0 {
+		if timeout, deadline := x.Deadman(2, 0); timeout != 0 || deadline != 0 || x.Resting() != 0 {
 			t.Errorf("after the switch: %d, %d, %d orders", timeout, deadline, x.Resting())
 		}
 		st.Seq, st.Ts = st.Seq+1, st.Ts+1

@@ -28,7 +28,7 @@ type groupFill struct {
 // filled is the number of contracts that count at a time: those of the running tenth of the window and of the ten
 // before it.
 func (g *group) filled(at int64) (n core.Qty) {
-	tenth := int64(g.window) * 100_000
+	tenth := int64(max(g.window, 1)) * 100_000
 	for _, f := range g.fills {
 		if f.at/tenth >= at/tenth-10 {
 			n += f.n
@@ -39,8 +39,7 @@ func (g *group) filled(at int64) (n core.Qty) {
 
 func (v *Venue) setGroup(c *core.SetGroup) core.Reject {
 	id := groupID{c.User, c.Group}
-	g, found := v.groups[id]
-	of := len(v.Groups(c.User))
+	g := v.groups[id]
 	switch {
 	case !v.userExists(c.User):
 		return core.UnknownUser
@@ -48,7 +47,7 @@ func (v *Venue) setGroup(c *core.SetGroup) core.Reject {
 		return core.UnknownGroup
 	case c.FillLimit < 1 || c.FillLimit > 1_000_000 || c.WindowMs < 100 || c.WindowMs > 3_600_000:
 		return core.BadQty
-	case !found && of >= 200:
+	case !v.mayHave(id):
 		return core.GroupLimitReached
 	}
 	if g.window != c.WindowMs {
@@ -111,11 +110,33 @@ func (v *Venue) trip(in map[groupID]bool) {
 	}
 }
 
-// Groups returns the groups of a user that have a bound, by id.
+// has reports whether an order is of the group, or for group 0 of the account.
+func (id groupID) has(o order) bool { return o.User == id.user && (id.id == 0 || o.Group == id.id) }
+
+// mayHave reports whether something can be set for a group: 200 groups of an account have something.
+func (v *Venue) mayHave(id groupID) bool {
+	list := v.Groups(id.user)
+	return id.id == 0 || len(list) < 200 || slices.ContainsFunc(list, func(g core.Group) bool { return g.ID == id.id })
+}
+
+// Groups returns the groups for which a user has set something, by id.
 func (v *Venue) Groups(u core.UserID) (list []core.Group) {
-	for id, g := range v.groups {
-		if id.user == u {
-			list = append(list, core.Group{ID: id.id, FillLimit: g.limit, WindowMs: g.window, Filled: g.filled(v.now.Ts), Tripped: g.tripped})
+	ids := map[groupID]bool{}
+	for id := range v.groups {
+		ids[id] = true
+	}
+	for id := range v.deadmen {
+		ids[id] = true
+	}
+	for id := range v.lines {
+		ids[id] = true
+	}
+	for id := range ids {
+		if id.user == u && id.id != 0 {
+			g := v.groups[id]
+			row := core.Group{ID: id.id, FillLimit: g.limit, WindowMs: g.window, Filled: g.filled(v.now.Ts), Tripped: g.tripped, Deadline: v.deadmen[id].at}
+			_, row.Bound = v.lines[id]
+			list = append(list, row)
 		}
 	}
 	slices.SortFunc(list, func(a, b core.Group) int { return cmp.Compare(a.ID, b.ID) })

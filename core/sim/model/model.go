@@ -37,6 +37,9 @@ type Venue struct {
 	requests        map[request]bool
 	groups          map[groupID]group
 	filledIn        map[groupID]bool // groups with a fill of the present command
+	deadmen         map[groupID]deadman
+	lines           map[groupID]core.Line // what cancels the orders at its end
+	beats           map[uint32]beat       // by node
 
 	feesCollected, deposits, withdrawals *big.Int
 
@@ -49,8 +52,6 @@ type user struct {
 	used      map[uint64]bool
 	referrer  core.UserID
 	suspended bool
-	timeout   uint32
-	deadline  int64
 	agent     *agent // nil for an owner
 	token     [32]byte
 
@@ -147,6 +148,7 @@ type Outcome struct {
 	Agents    map[core.UserID]AgentChange
 	Ledger    map[core.UserID][]Row
 	Forecast  *Forecast // that was accepted
+	Quoted    *core.Quoted
 
 	realized []realized
 }
@@ -172,6 +174,7 @@ func New() *Venue {
 		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
 		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{}, transfers: map[transferID]transfer{},
 		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{}, settings: map[string]string{}, requests: map[request]bool{}, groups: map[groupID]group{},
+		deadmen: map[groupID]deadman{}, lines: map[groupID]core.Line{}, beats: map[uint32]beat{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
@@ -217,12 +220,20 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.once(c.User, c.RequestID, func() core.Reject { return v.decrease(c) })
 	case *core.ReplaceOrder:
 		return v.replace(c)
+	case *core.QuoteSide:
+		return v.quoteSide(*c)
+	case *core.BindOrders:
+		return v.bind(c)
+	case *core.EndConnection:
+		v.end(func(id groupID, l core.Line) bool { return id.user == c.User && l == c.Line })
+	case *core.Beat:
+		v.beat(c.Node, c.Session)
 	case *core.SubmitForecast:
 		return v.forecast(c)
 	case *core.ArmDeadman:
-		return v.arm(c.User, c.TimeoutMs)
+		return v.arm(c.User, c.Group, c.TimeoutMs)
 	case *core.DisarmDeadman:
-		return v.arm(c.User, 0)
+		return v.arm(c.User, c.Group, 0)
 	case *core.Redeem:
 		return v.once(c.User, c.RequestID, func() core.Reject { return v.redeem(c) })
 	case *core.Deposit:

@@ -156,13 +156,19 @@ func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {
 	return core.OK
 }
 
-func (v *Venue) arm(u core.UserID, ms uint32) core.Reject {
-	if !v.userExists(u) {
+// arm arms the dead-man switch of an account, or of a group; 0 ms disarms it.
+func (v *Venue) arm(u core.UserID, id, ms uint32) core.Reject {
+	switch {
+	case !v.userExists(u):
 		return core.UnknownUser
-	}
-	v.users[u].timeout, v.users[u].deadline = ms, 0
-	if ms > 0 {
-		v.users[u].deadline = v.now.Ts + int64(ms)*1_000_000
+	case id != 0 && v.rules.Revision < core.RevisionMakers:
+		return core.UnknownGroup
+	case ms == 0:
+		delete(v.deadmen, groupID{u, id})
+	case !v.mayHave(groupID{u, id}):
+		return core.GroupLimitReached
+	default:
+		v.deadmen[groupID{u, id}] = deadman{ms, v.now.Ts + int64(ms)*1_000_000}
 	}
 	return core.OK
 }

@@ -28,10 +28,11 @@ func (v *Venue) Position(u core.UserID, m core.MarketID) core.Position {
 	}
 }
 
-// Deadman returns the timeout and the deadline (ns) of an account's dead-man switch; both
+// Deadman returns the timeout and the deadline (ns) of the dead-man switch of an account, or of a group; both
 // are 0 if it is not armed.
-func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
-	return v.users[u].timeout, v.users[u].deadline
+func (v *Venue) Deadman(u core.UserID, id uint32) (timeoutMs uint32, deadline int64) {
+	d := v.deadmen[groupID{u, id}]
+	return d.ms, d.at
 }
 
 // Key is an API key.

@@ -22,12 +22,13 @@ func (v *Venue) advance() {
 	for _, o := range v.resting(func(o order) bool { return o.TIF == core.GTT && o.Expiry <= now }) {
 		v.close(o, core.Expired, core.ExpiryReached)
 	}
-	for u := range v.users {
-		if d := v.users[u].deadline; d != 0 && d <= now {
-			v.users[u].deadline, v.users[u].timeout = 0, 0
-			v.sweep(core.DeadmanFired, func(o order) bool { return o.User == core.UserID(u) })
+	for id, d := range v.deadmen {
+		if d.at <= now {
+			delete(v.deadmen, id)
+			v.sweep(core.DeadmanFired, id.has)
 		}
 	}
+	v.lapse()
 	v.expireMandates()
 	v.endGrants()
 	for f := range v.feeds {
