@@ -127,9 +127,11 @@ const (
 	GroupLimit
 	Requoted
 	Disconnected
+
+	LastReason = Disconnected
 )
 
-var reasonNames = [...]string{"", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible",
+var reasonNames = [LastReason + 1]string{"", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible",
 	"user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "",
 	"halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect"}
 

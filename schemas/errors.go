@@ -333,16 +333,19 @@ type WSErrorInfo struct {
 var WSErrorTable = []WSErrorInfo{
 	{1, "malformed_json", Never, "The message is not one JSON object, or repeats a name.", "Send one valid JSON object and nothing after it."},
 	{2, "bad_params", Never, "A member is missing, unknown, or of a wrong type or range.", "Correct the command; names are case-sensitive."},
-	{3, "unknown_command", Never, "No such command.", "Use subscribe, unsubscribe, update_subscription or list_subscriptions."},
+	{3, "unknown_command", Never, "No such command.", "Use subscribe, unsubscribe, update_subscription, list_subscriptions or cancel_on_disconnect."},
 	{4, "unknown_channel", Never, "No such channel; ticker is not one.", "Use one of the six channels."},
 	{5, "already_subscribed", Never, "Another subscription of this connection covers this channel and some of these markets.", "Use update_subscription on its sid; list_subscriptions shows it."},
 	{6, "unknown_sid", Never, "No subscription of this connection has this sid.", "Call list_subscriptions."},
 	{7, "unknown_market", Never, "A market never opened, or is not in this subscription.", "Subscribe without market_ids for all markets, including those that open later."},
-	{8, "missing_scope", Never, "The key lacks the scope read.", "Use a key with the scope."},
-	{9, "rate_limited", Safe, "The key's read tokens are used up.", "Wait retry_after_ms, then send the same command again."},
+	{8, "missing_scope", Never, "The key lacks the scope read, or trade for cancel_on_disconnect.", "Use a key with the scope."},
+	{9, "rate_limited", Safe, "The key's read tokens, or for cancel_on_disconnect its cancel tokens, are used up.", "Wait retry_after_ms, then send the same command again."},
 	{10, "unsupported_action", Never, "The channel or subscription does not take this action.", "Trades have no snapshot. A subscription to all markets cannot change, and the last market of one cannot be deleted."},
 	{12, "too_many_subscriptions", Never, "The connection would have more than 64 subscriptions.", "Unsubscribe some, or open another connection."},
-	{13, "sequencing_timeout", Safe, "min_seq was not applied in time.", "Send the same command again."},
+	{13, "sequencing_timeout", Safe, "min_seq was not applied, or cancel_on_disconnect not answered, in time.", "Send the same command again."},
+	{14, "shed", Safe, "The venue is too busy or is stopping; cancel_on_disconnect changed nothing.", "Send the same command again, after draining on a new connection."},
+	{15, "read_only_node", Never, "This node takes no commands.", "Connect to another node for cancel_on_disconnect."},
+	{16, "group_limit_reached", Never, "200 groups of the account have a bound, a dead-man switch or a connection.", "Delete a group's bound or release one."},
 }
 
 // WSError is the msg of an error.

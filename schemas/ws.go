@@ -57,6 +57,19 @@ func (u *WSUpdate) Check() *Fault {
 	return nil
 }
 
+// WSCancelOnDisconnect is the params of cancel_on_disconnect (docs/rules/orders.md#cancel-on-disconnect).
+type WSCancelOnDisconnect struct {
+	Enabled bool `json:"enabled"`
+	GroupID Int  `json:"group_id,omitzero" minimum:"0" maximum:"4294967295" doc:"Orders of this group; 0: all"`
+}
+
+// WSBound is the response to cancel_on_disconnect.
+type WSBound struct {
+	Enabled bool   `json:"enabled"`
+	GroupID uint32 `json:"group_id"`
+	Seq     U64    `json:"seq" pattern:"^[0-9]+$"`
+}
+
 // WSAnswer is the response to a command, or draining. ID is omitted if the command's id could not be
 // read, and of draining.
 type WSAnswer struct {

@@ -186,6 +186,7 @@ func (e *Engine) run(ctx context.Context, from uint64) {
 	select {
 	case <-e.ready:
 		if !e.opt.Follower {
+			e.noteLost()
 			e.sequence(ctx)
 		}
 	case <-applied:

@@ -117,6 +117,8 @@ type Engine struct {
 	onRevoke atomic.Pointer[func(id string)] // nil: nothing is called
 	numbered sync.Map                        // core.KeyNumber → *core.Key, of a member of several machines
 
+	lines lines
+
 	onForeign atomic.Pointer[func([]core.Command)] // nil: nothing is called
 	space     diskSpace
 	feed      batchFeed
@@ -147,6 +149,7 @@ func Open(o Options) (*Engine, error) { return OpenContext(context.Background(),
 func OpenContext(ctx context.Context, o Options) (*Engine, error) {
 	o = o.withDefaults()
 	e := &Engine{opt: o, ready: make(chan struct{}), stopped: make(chan struct{}), snapshotToken: make(chan struct{}, 1)}
+	e.lines.session = newSession()
 	r, err := replica.Restore(o.Dir, o.Caps, o.progressOf(ctx, Loading))
 	if err != nil {
 		return nil, e.finalIfDamage(err)

@@ -44,13 +44,16 @@ func (e *Engine) systemDelay() (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// internalCommands returns the engine's own commands, which go first: a Clock when something
+// internalCommands returns the engine's own commands, which go first: a Beat, a Clock when something
 // is due, a Checkpoint every CheckpointEvery, and in a log of several machines an Attest after
 // each Checkpoint. At most one of each is on its way at a time.
 func (e *Engine) internalCommands() (cmds []core.Command) {
+	if b := e.beat(e.opt.Now()); b != nil {
+		cmds = append(cmds, b)
+	}
 	delay, ok := e.systemDelay()
 	if !ok || e.opt.Virtual {
-		return nil
+		return cmds
 	}
 	now := e.opt.Now() - int64(delay)
 	if e.nextDue.Load() <= now && e.clockPending.CompareAndSwap(false, true) {
@@ -81,7 +84,8 @@ func (e *Engine) untilDue() time.Duration {
 	if e.opt.Virtual {
 		return time.Hour
 	}
-	wait, now := time.Hour, e.opt.Now()
+	now := e.opt.Now()
+	wait := time.Hour
 	if !e.clockPending.Load() { // else queue.signal wakes the sequencer when that Clock is applied
 		wait = min(wait, time.Duration(e.nextDue.Load()-now))
 	}
@@ -95,7 +99,7 @@ func (e *Engine) untilDue() time.Duration {
 		}
 		wait = min(wait, time.Second)
 	}
-	return max(0, wait)
+	return max(0, min(wait, e.untilBeat(now)))
 }
 
 // stampIsOff reports whether a proposal of this member could have a wrong stamp. It then proposes

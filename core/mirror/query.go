@@ -273,7 +273,7 @@ var (
 	types       = enumOf(core.Market)
 	tifs        = enumOf(core.FOK)
 	statuses    = enumOf(core.Rejected)
-	reasons     = enumOf(core.Replaced)
+	reasons     = enumOf(core.LastReason)
 	paths       = enumOf(core.Merge)
 	phases      = enumOf(core.Void)
 	ledgerKinds = func() map[string]view.LedgerKind {

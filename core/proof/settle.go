@@ -41,6 +41,7 @@ type order struct {
 	left  core.Qty  // at most this can still fill
 	rate  core.Rate // the maker rate in force at the placement
 	ended bool      // its account has canceled it
+	quote bool      // of a quote that has not filled, see quote
 }
 
 // bad returns an error unless a statement holds.
@@ -78,6 +79,8 @@ func (s *state) apply(at sequenced) error {
 		s.place(at.Seq, c)
 	case *core.ReplaceOrder: // whether it canceled Old, no line tells
 		s.place(at.Seq, &c.PlaceOrder)
+	case *core.QuoteSide:
+		s.quote(at.Seq, c)
 	case *core.CancelOrder:
 		if o := s.orders[c.Order]; o != nil && o.User == c.User {
 			o.ended = true
@@ -250,6 +253,28 @@ func (s *state) place(seq uint64, c *core.PlaceOrder) {
 	s.ordersOf[c.User] = append(s.ordersOf[c.User], o)
 }
 
+// quote records a quote of one side. Whether it sells what the account holds or buys the other outcome depends on
+// what was free, which no line tells: its first fill does.
+func (s *state) quote(seq uint64, c *core.QuoteSide) {
+	if c.Cancel {
+		return
+	}
+	p := c.PlaceOrder
+	p.Type, p.TIF, p.Flags = core.Limit, core.GTC, core.QuoteFlags
+	if s.place(seq, &p); s.orders[core.OrderID(seq)] != nil {
+		s.orders[core.OrderID(seq)].quote = true
+	}
+}
+
+// resolve makes the order of a quote the one that its fill says, if that has the same price.
+func (o *order) resolve(side core.Side, outcome core.Outcome) {
+	if o.quote && core.IsBid(side, outcome) == core.IsBid(o.Side, o.Outcome) {
+		o.quote = false
+		o.Tick = core.InYes(outcome, core.InYes(o.Outcome, o.Tick))
+		o.Side, o.Outcome = side, outcome
+	}
+}
+
 // feeOf is ceil(rate × qty × p × (10000 − p) / 10^8) pips (docs/rules/money.md#fees).
 func feeOf(rate core.Rate, qty core.Qty, p core.Tick) core.Pips {
 	x := big.NewInt(int64(rate))
@@ -274,6 +299,7 @@ func (s *state) takeFill(at sequenced, r *fillRow) error {
 	if taker == nil || maker == nil || taker == maker || s.freeze != nil {
 		return fmt.Errorf("the fill names the orders %d and %d, and one of them is no placement in the round", r.Seq, r.Maker)
 	}
+	maker.resolve(core.Side(r.MakerSide), core.Outcome(r.MakerOutcome))
 	yesOf := func(o *order) core.Tick { // its limit in YES
 		if o.Outcome == core.No {
 			return 10000 - o.Tick

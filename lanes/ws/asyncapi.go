@@ -20,7 +20,7 @@ All channels share the address /v1/ws. A client sends commands ({id, cmd, params
 
 Prices are integer ticks in pips, 1–9999 ($1 = 10000 pips). Quantities are whole contracts. Money, ids, seqs and timestamps are decimal strings; timestamps are ns since the Unix epoch. An unknown member in a command is an error. Messages of the venue may gain members, and their enums values: ignore members you do not know, and expect values that an enum does not list yet.
 
-Limits: 20 connections per key, 64 subscriptions per connection, 64 KiB per message to the venue. The venue pings every 30 s and closes a connection that missed two pongs. A client may send 10 pings a second in bursts of 20, and the same number of pongs that answer no ping.`
+Limits: 20 connections per key, 64 subscriptions per connection, 64 KiB per message to the venue. The venue pings every 30 s, every 5 s while orders are bound to the connection, and closes a connection that missed two pongs. A client may send 10 pings a second in bursts of 20, and the same number of pongs that answer no ping.`
 
 // examplesFile holds recorded messages, at least one for each message in the document.
 //

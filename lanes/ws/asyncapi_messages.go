@@ -30,6 +30,7 @@ var commands = []struct {
 	{messageDoc{name: "unsubscribe", title: "Unsubscribe", doc: "Ends the subscriptions with these sids; if one sid is unknown, none is ended.", msgType: reflect.TypeFor[schemas.WSUnsubscribe]()}, []string{"unsubscribed", "error"}},
 	{messageDoc{name: "update_subscription", title: "Change a subscription", doc: "get_snapshot sends the current state, in sequence with the other messages. add_markets and delete_markets change the markets of the subscription.", msgType: reflect.TypeFor[schemas.WSUpdate]()}, []string{"subscription_updated", "error"}},
 	{messageDoc{name: "list_subscriptions", title: "List subscriptions", doc: "Lists this connection's subscriptions. It has no params.", msgType: reflect.TypeFor[schemas.WSListSubscriptions]()}, []string{"subscriptions", "error"}},
+	{messageDoc{name: "cancel_on_disconnect", title: "Cancel on disconnect", doc: "Binds the account's orders, or those of a group, to this connection: when it ends, however that is, they are canceled with the reason disconnect. The newest connection has them. enabled false releases them. Needs the scope trade; costs a cancel token.", msgType: reflect.TypeFor[schemas.WSCancelOnDisconnect]()}, []string{"bound", "error"}},
 }
 
 // answers lists the answers to commands.
@@ -38,6 +39,7 @@ var answers = []messageDoc{
 	{name: "unsubscribed", title: "Unsubscribed", doc: "No further messages are sent on these sids.", typ: "unsubscribed", msgType: reflect.TypeFor[schemas.WSUnsubscribed]()},
 	{name: "subscription_updated", title: "Subscription changed", doc: "The markets that the subscription now covers. After get_snapshot, the snapshots follow.", typ: "ok", msgType: reflect.TypeFor[schemas.WSUpdated]()},
 	{name: "subscriptions", title: "Subscriptions", doc: "This connection's subscriptions.", typ: "ok", msgType: reflect.TypeFor[schemas.WSSubscriptions]()},
+	{name: "bound", title: "Bound", doc: "What is bound to this connection as of the seq.", typ: "ok", msgType: reflect.TypeFor[schemas.WSBound]()},
 	{name: "draining", title: "Draining", doc: "Not an answer: the venue stops, and closes this connection at close_ts with 1012. Reads go on until then; commands of the account are rejected. Connect to another node.", typ: "draining", msgType: reflect.TypeFor[schemas.WSDraining]()},
 	{name: "error", title: "Error", doc: "The command was rejected and changed nothing. The connection stays open. id is omitted if it could not be read.", typ: "error", msgType: reflect.TypeFor[schemas.WSError]()},
 }

@@ -71,7 +71,7 @@ func TestExamplesAreRealFrames(t *testing.T) {
 // name.
 func recordMessages(t *testing.T) map[string]jsontext.Value {
 	s := newTestLane(t)
-	r := s.dial(s.NewKey(1, core.ScopeRead))
+	r := s.dial(s.NewKey(1, core.ScopeRead|core.ScopeTrade))
 	other := s.NewKey(1, core.ScopeRead)
 	got := map[string]jsontext.Value{}
 	var placed uint64
@@ -114,6 +114,7 @@ func recordMessages(t *testing.T) map[string]jsontext.Value {
 		}
 	}
 	send(`{"id":4,"cmd":"list_subscriptions"}`)
+	send(`{"id":6,"cmd":"cancel_on_disconnect","params":{"enabled":true,"group_id":7}}`)
 	s.lane.Drain(1_795_403_706_000_000_000)
 	receive()
 	send(`{"id":5,"cmd":"unsubscribe","params":{"sids":[1,2]}}`)
@@ -128,6 +129,7 @@ func nameOf(t *testing.T, raw string) string {
 		Msg       struct {
 			Event         string
 			Subscriptions jsontext.Value
+			Enabled       *bool
 		}
 	}
 	if err := json.Unmarshal([]byte(raw), &m, json.MatchCaseInsensitiveNames(true)); err != nil {
@@ -142,6 +144,8 @@ func nameOf(t *testing.T, raw string) string {
 		return m.Type
 	case m.Msg.Subscriptions != nil:
 		return "subscriptions"
+	case m.Msg.Enabled != nil:
+		return "bound"
 	default:
 		return "subscription_updated"
 	}

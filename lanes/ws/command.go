@@ -12,6 +12,10 @@ import (
 	"duplex/tools"
 )
 
+// cancelOnDisconnect is the one command that changes the venue. It costs a cancel token, so that reads cannot keep
+// an account from it.
+const cancelOnDisconnect = "cancel_on_disconnect"
+
 // commandError is the name of a wscode.
 type commandError string
 
@@ -22,7 +26,11 @@ func (r commandError) Error() string { return string(r) }
 // connection's key is not revoked.
 func (c *conn) handleCommand(text []byte) {
 	cmd, fault := schemas.DecodeWSCommand(text)
-	err := c.lane.gate.Charge(c.call, tools.Read, 1)
+	bucket := tools.Read
+	if cmd.Cmd == cancelOnDisconnect {
+		bucket = tools.Cancel
+	}
+	err := c.lane.gate.Charge(c.call, bucket, 1)
 	if err == nil && fault != nil {
 		err = fault
 	}
@@ -61,6 +69,8 @@ func (c *conn) run(cmd *schemas.WSCommand) error {
 		return decodeParams(cmd, c.update)
 	case "list_subscriptions":
 		return decodeParams(cmd, c.list)
+	case cancelOnDisconnect:
+		return decodeParams(cmd, c.cancelOnDisconnect)
 	default:
 		return commandError("unknown_command")
 	}

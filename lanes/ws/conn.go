@@ -63,6 +63,8 @@ type conn struct {
 	pinged      time.Time     // time of the last ping; guarded by lane.mu
 	subs        []*sub        // by rising sid; guarded by lane.mu
 	lastSid     int           // highest sid given out; guarded by lane.mu
+	pingEvery   time.Duration // guarded by lane.mu
+	binding     binding
 	flushed     chan struct{} // closed after the last write
 
 	// Used only by the goroutine that writes to this connection.
@@ -96,6 +98,7 @@ func (c *conn) closeLocked(why closeReason) {
 		return
 	}
 	c.lane.Stats.countClose(why.code)
+	c.endBinding()
 	if why.discard {
 		for i := range c.queue {
 			c.queuedBytes -= c.queue[i].f.size()
@@ -166,6 +169,7 @@ func (c *conn) serve() {
 		typ, text, err := c.ws.Read(context.Background())
 		switch {
 		case err != nil:
+			c.endBinding()
 			c.drain(err)
 			return
 		case c.isEnding(): // ignore messages after our close frame

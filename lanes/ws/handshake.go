@@ -81,8 +81,9 @@ func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &conn{
 		lane: l, call: call, flushed: make(chan struct{}), conflateAt: l.limits.conflateBytes,
-		pings: controlLimit(), pongs: controlLimit(),
+		pings: controlLimit(), pongs: controlLimit(), pingEvery: pingEvery,
 	}
+	c.binding.line = l.engine.Line(l.numbered.Add(1))
 	if err := l.reserveConn(c); err != nil {
 		l.gate.WriteError(w, err)
 		return

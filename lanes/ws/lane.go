@@ -20,7 +20,8 @@ type Lane struct {
 	Stats Stats
 
 	limits      limits
-	clock       atomic.Int64 // ns since the pump began, a few ms old: a reading of the clock for each queued frame would cost more than to queue it
+	numbered    atomic.Uint64 // connections
+	clock       atomic.Int64  // ns since the pump began, a few ms old: a reading of the clock for each queued frame would cost more than to queue it
 	gate        *gate.Gate
 	engine      *engine.Engine
 	writers     *writerPool

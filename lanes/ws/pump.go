@@ -261,7 +261,7 @@ func (l *Lane) pingAll(now time.Time) {
 	defer l.mu.Unlock()
 	for c := range l.conns {
 		switch {
-		case now.Sub(c.pinged) < pingEvery:
+		case now.Sub(c.pinged) < c.pingEvery:
 		case c.missedPongs.Load() >= maxMissedPongs:
 			c.close(noPong)
 		default:
