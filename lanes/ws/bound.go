@@ -57,7 +57,7 @@ func (c *conn) cancelOnDisconnect(id schemas.Int, p *schemas.WSCancelOnDisconnec
 		User: c.call.Key.User, Key: c.call.Key.Number, Group: uint32(p.GroupID), Release: !p.Enabled, Line: b.line,
 	}))
 	switch {
-	case errors.Is(err, engine.ErrDraining):
+	case errors.Is(err, engine.ErrDraining), errors.Is(err, engine.ErrStopped):
 		return commandError("shed")
 	case err != nil:
 		return err

@@ -2,6 +2,7 @@ package ws
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -29,6 +30,8 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 //	! cancel, tick, void, deposit, arm
 //	! snapshots                      sends the orderbook_snapshot messages that are due
 //	! drain, refill                  empties or fills the key's read bucket and stops its clock
+//	! groups                         bounds as many groups of account 1 as an account may have
+//	! stop                           the venue takes no commands any more
 //	! fill                           adds subscriptions up to one less than the limit
 //	@ trade                          sends a handshake with a key of this scope
 //
@@ -58,8 +61,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 // TestTranscriptsAreWhole checks that the transcripts cover every channel, command, action,
-// answer, message type and wscode. wscode 8 cannot occur, because the handshake already
-// requires the scope.
+// answer, message type and wscode, but the one of a follower.
 func TestTranscriptsAreWhole(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	var all strings.Builder
@@ -77,14 +79,14 @@ func TestTranscriptsAreWhole(t *testing.T) {
 	for typ := range frameHeads {
 		want = append(want, `< {"type":"`+typ+`"`)
 	}
-	for _, c := range []string{"subscribe", "unsubscribe", "update_subscription", "list_subscriptions"} {
+	for _, c := range []string{"subscribe", "unsubscribe", "update_subscription", "list_subscriptions", cancelOnDisconnect} {
 		want = append(want, `"cmd":"`+c+`"`)
 	}
 	for _, a := range []string{"get_snapshot", "add_markets", "delete_markets"} {
 		want = append(want, `"action":"`+a+`"`)
 	}
 	for _, f := range schemas.WSErrorTable {
-		if f.Code != 8 {
+		if f.Name != "read_only_node" {
 			want = append(want, fmt.Sprintf(`"type":"error","msg":{"code":%d,"name":"%s"`, f.Code, f.Name))
 		}
 	}
@@ -103,7 +105,11 @@ func runScript(t *testing.T, script string) string {
 	s.Venue.Config.ResponseBudget = 500 // ms; one command waits for a seq that never comes
 	var frozen atomic.Int64             // the token buckets' clock after drain; 0 before
 	s.Venue.Config.Now = func() int64 { return cmp.Or(frozen.Load(), s.Now()) }
-	r := s.dial(s.NewKey(1, core.ScopeRead))
+	scopes := core.ScopeRead
+	if strings.Contains(script, "group_id") {
+		scopes |= core.ScopeTrade
+	}
+	r := s.dial(s.NewKey(1, scopes))
 	var out strings.Builder
 	var placed uint64
 	for line := range strings.Lines(script) {
@@ -177,6 +183,12 @@ func (s *testLane) act(f []string, placed *uint64) {
 		}
 	case "fill":
 		s.fill()
+	case "groups":
+		for id := range uint32(core.GroupsMax) {
+			s.Submit(&core.SetGroup{User: 1, Group: 1000 + id, FillLimit: 1, WindowMs: 1000})
+		}
+	case "stop":
+		_ = s.Engine.Close(context.Background())
 	case "arm":
 		s.Submit(&core.ArmDeadman{User: 1, TimeoutMs: 60_000})
 	default:
