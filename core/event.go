@@ -264,6 +264,8 @@ type Events struct {
 	levels    arena[LevelChanged]
 	balances  arena[BalanceChanged]
 	positions arena[PositionChanged]
+	quoted    arena[Quoted]
+	orders    arena[PlaceOrder]
 }
 
 // NewEvents returns an Events with room for the usual events of n placements or cancels.
@@ -297,6 +299,8 @@ func (e *Events) Reset() {
 	e.levels.cells = e.levels.cells[:0]
 	e.balances.cells = e.balances.cells[:0]
 	e.positions.cells = e.positions.cells[:0]
+	e.quoted.cells = e.quoted.cells[:0]
+	e.orders.cells = e.orders.cells[:0]
 }
 
 // Add appends x, an event of a kind without an arena.
@@ -343,3 +347,12 @@ func (e *Events) Position() *PositionChanged {
 	e.List = append(e.List, p)
 	return p
 }
+
+func (e *Events) Quoted() *Quoted {
+	p := e.quoted.next()
+	e.List = append(e.List, p)
+	return p
+}
+
+// Order returns a cell for the placement of an event, which is no event itself.
+func (e *Events) Order() *PlaceOrder { return e.orders.next() }

@@ -21,7 +21,7 @@ import (
 // constants that are exempt. These are part of an algorithm or a format; users do not notice
 // them.
 var figured = map[string][]string{
-	"core":          {"GrantMaxNs", "NsPerDay", "NsPerSec", "NsPerMs", "OK"},
+	"core":          {"GrantMaxNs", "NsPerDay", "NsPerSec", "NsPerMs", "OK", "QuoteFlags"},
 	"core/ledger":   nil,
 	"core/round":    {"minute", "never"},
 	"core/feed":     {"RingTicks", "lastSecond"},
@@ -30,7 +30,7 @@ var figured = map[string][]string{
 	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
 	"tools":         {"fitExpiry", "maxCachedResponses", "maxCachedRows", "maxFits", "maxToolName"},
 	"lanes/gate":    {"UserScopes", "answerTime", "keyIDBytes", "memberLag", "maxDisorder", "maxPooledResponse", "tokenHeadBytes", "unwantedBody"},
-	"lanes/ws":      {"writeChunk", "slowWriteChunk", "maxWindow", "firstWait", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
+	"lanes/ws":      {"endRetry", "endTries", "writeChunk", "slowWriteChunk", "maxWindow", "firstWait", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
 	"lanes/mcp":     {"addedRoom", "cursorRoom", "dollar", "maxAdded", "maxUnitNames", "maxRequired", "maxVirtualWait"},
 	"lanes/funding": {"maxAnswerBytes", "maxQueued"},
 	"lanes/portal":  nil,

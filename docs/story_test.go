@@ -119,6 +119,8 @@ func (s *story) person(w []string, label string) (figuresOf, error) {
 		return s.change(u, s.labels[w[2]], &core.CancelOrder{User: u, Order: s.labels[w[2]]}), nil
 	case "decreases":
 		return s.change(u, s.labels[w[2]], &core.DecreaseOrder{User: u, Order: s.labels[w[2]], To: w[3] == "to", Amount: core.Qty(number(w[4]))}), nil
+	case "quotes":
+		return s.quote(u, w[2:], label)
 	case "replaces":
 		o := s.w.Order(u, s.labels[w[2]])
 		s.client++
@@ -208,6 +210,28 @@ func (s *story) enter(cmd core.Command, u core.UserID, label string) (figuresOf,
 	maps.Copy(out, s.orderNow(id))
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		s.fills(c, events, out)
+	}
+	return out, nil
+}
+
+// quote reads "bid 10 at 4700", for group 1.
+func (s *story) quote(u core.UserID, w []string, label string) (figuresOf, error) {
+	s.client++
+	c := &core.QuoteSide{PlaceOrder: core.PlaceOrder{User: u, ClientID: s.client, Market: storyMarket, Group: 1, Qty: core.Qty(number(w[1])), Tick: core.Tick(number(w[3]))}}
+	if w[0] == "ask" {
+		c.Side = core.Sell
+	}
+	r, events := s.do(c)
+	out := s.accountNow(u)
+	out["code"] = r.String()
+	for _, e := range events {
+		if e, ok := e.(*core.Quoted); ok {
+			if label != "" {
+				s.labels[label] = e.Order
+			}
+			maps.Copy(out, s.orderNow(e.Order))
+			out["kept"], out["canceled"] = fmt.Sprint(e.Kept), fmt.Sprint(e.Canceled)
+		}
 	}
 	return out, nil
 }

@@ -140,6 +140,18 @@ func (p *Pool) RemoveFromAccount(account *Queue, r Ref) {
 	p.queues.remove(account, p.orders[r].accountPos)
 }
 
+// OldestFirst iterates over an account's orders, oldest first. The loop must not remove any.
+func (p *Pool) OldestFirst(account *Queue) iter.Seq[Ref] {
+	return func(yield func(Ref) bool) {
+		if account.head == 0 {
+			return
+		}
+		for r := p.queues.first(account); r != None && yield(r); {
+			r = p.queues.next(p.orders[r].accountPos)
+		}
+	}
+}
+
 // NewestFirst iterates over an account's orders, newest first. The loop may remove the
 // current order.
 func (p *Pool) NewestFirst(account *Queue) iter.Seq[Ref] {

@@ -1,6 +1,8 @@
 package venue
 
 import (
+	"slices"
+
 	"duplex/core"
 	"duplex/core/book"
 )
@@ -23,14 +25,16 @@ func (v *Venue) quote(c *core.QuoteSide) core.Reject {
 		v.recordRejected(v.quotePlacement(c), r)
 		return r
 	}
-	own, bid, kept := v.quotesOf(c), c.Side == core.Buy, book.None
+	last := v.lastQuotesOf(c)
+	own, bid, kept := v.quotesOf(c, last), c.Side == core.Buy, book.None
 	done := core.Quoted{User: c.User}
-	for _, r := range own { // the oldest is the last
+	for _, r := range own {
 		if v.keeps(c, r) {
 			kept = r
+			break
 		}
 	}
-	for _, r := range own {
+	for _, r := range slices.Backward(own) {
 		o := v.pool.At(r)
 		meets := bid && o.TickYes() <= c.Tick || !bid && o.TickYes() >= c.Tick
 		if r != kept && (o.Bid() == bid || kept == book.None && meets) {
@@ -43,7 +47,8 @@ func (v *Venue) quote(c *core.QuoteSide) core.Reject {
 		if left := core.Qty(v.pool.At(kept).Left); left > c.Qty {
 			v.reduceOrder(kept, left-c.Qty, core.CauseDecrease)
 		}
-		v.ev.Add(&done)
+		last[c.Side] = done.Order
+		*v.ev.Quoted() = done
 		return core.OK
 	}
 	p := v.quotePlacement(c)
@@ -55,10 +60,10 @@ func (v *Venue) quote(c *core.QuoteSide) core.Reject {
 	v.level = nil // the order has an event of its own, whose total shows its place in the queue
 	v.enter(p, &t)
 	done.Order, done.Left, done.Reason = core.OrderID(v.now.Seq), t.left, t.reason
-	if t.reason == core.NoReason {
+	if last[c.Side] = done.Order; t.reason == core.NoReason {
 		done.Ahead = v.level.Qty - t.left
 	}
-	v.ev.Add(&done)
+	*v.ev.Quoted() = done
 	return core.OK
 }
 
@@ -74,13 +79,13 @@ func (v *Venue) quoteNothing(c *core.QuoteSide) core.Reject {
 		return core.StaleGeneration
 	}
 	done := core.Quoted{User: c.User}
-	for _, r := range v.quotesOf(c) {
+	for _, r := range slices.Backward(v.quotesOf(c, v.lastQuotesOf(c))) {
 		if v.pool.At(r).Bid() == (c.Side == core.Buy) {
 			v.closeOrder(r, core.Canceled, core.Requoted, core.CauseCancel)
 			done.Canceled++
 		}
 	}
-	v.ev.Add(&done)
+	*v.ev.Quoted() = done
 	return core.OK
 }
 
@@ -107,12 +112,47 @@ func (v *Venue) admitQuote(c *core.QuoteSide) core.Reject {
 	return core.OK
 }
 
-// quotesOf returns the resting orders of a quote's group in its market, the newest first. The list is valid until
+// quoteKey names the orders of a group in a market.
+type quoteKey struct {
+	user   core.UserID
+	market core.MarketID
+	group  uint32
+}
+
+// lastQuotes are the orders of the newest quotes of a group in a market, the bid first. They are remembered only to
+// find them soon: without them the venue walks through the orders of the account.
+type lastQuotes [2]core.OrderID
+
+// lastQuotesOf returns what is remembered of a quote's group in its market. No more is remembered than a small
+// multiple of what rests.
+func (v *Venue) lastQuotesOf(c *core.QuoteSide) *lastQuotes {
+	key := quoteKey{c.User, c.Market, c.Group}
+	l := v.lastQuotes[key]
+	if l == nil {
+		if len(v.lastQuotes) > 1024+2*v.pool.Len() {
+			clear(v.lastQuotes)
+		}
+		l = new(lastQuotes)
+		v.lastQuotes[key] = l
+	}
+	return l
+}
+
+// quotesOf returns the resting orders of a quote's group in its market, the oldest first. The list is valid until
 // the next call.
-func (v *Venue) quotesOf(c *core.QuoteSide) []book.Ref {
+func (v *Venue) quotesOf(c *core.QuoteSide, last *lastQuotes) []book.Ref {
 	v.quoted = v.quoted[:0]
 	open := v.ledger.HoldingRef(c.User, c.Market).Open
-	for r := range v.pool.NewestFirst(&v.accounts[c.User].orders) {
+	for _, id := range [2]core.OrderID{min(last[0], last[1]), max(last[0], last[1])} {
+		if r := v.pool.Find(id); r != book.None {
+			v.quoted = append(v.quoted, r)
+		}
+	}
+	if len(v.quoted) == int(open) {
+		return v.quoted // the account has no other order there
+	}
+	v.quoted = v.quoted[:0]
+	for r := range v.pool.OldestFirst(&v.accounts[c.User].orders) {
 		if open == 0 {
 			break
 		}
@@ -137,7 +177,8 @@ func (v *Venue) keeps(c *core.QuoteSide, r book.Ref) bool {
 // quotePlacement returns the order of a quote. A sale of contracts that are free ties up no cash, so it comes
 // before a buy of the other outcome at the same price.
 func (v *Venue) quotePlacement(c *core.QuoteSide) *core.PlaceOrder {
-	p := c.PlaceOrder // a copy: the log has the command as it came
+	p := v.ev.Order()
+	*p = c.PlaceOrder // a copy: the log has the command as it came
 	p.Type, p.TIF, p.Flags = core.Limit, core.GTC, core.QuoteFlags
 	held := core.Yes // what a sale on this side sells
 	if c.Side == core.Buy {
@@ -148,5 +189,5 @@ func (v *Venue) quotePlacement(c *core.QuoteSide) *core.PlaceOrder {
 		p.Side, p.Outcome = core.Sell, held
 	}
 	p.Tick = core.InYes(p.Outcome, c.Tick)
-	return &p
+	return p
 }

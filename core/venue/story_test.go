@@ -213,10 +213,6 @@ func (x *storyRunner) parse(w []string) core.Command {
 			c.RequestID = uint64(x.num(strings.TrimPrefix(w[5], "request=")))
 		}
 		return c
-	case "deadman":
-		return &core.ArmDeadman{User: u, TimeoutMs: uint32(x.num(w[2]))}
-	case "disarm":
-		return &core.DisarmDeadman{User: u}
 	case "redeem":
 		c := &core.Redeem{User: u, Market: 1, Qty: core.Qty(x.num(w[2]))}
 		for _, o := range w[3:] {
@@ -227,20 +223,10 @@ func (x *storyRunner) parse(w []string) core.Command {
 			}
 		}
 		return c
-	case "group":
-		id := uint32(x.num(w[2]))
-		switch w[3] {
-		case "reset":
-			return &core.ResetGroup{User: u, Group: id}
-		case "delete":
-			return &core.DeleteGroup{User: u, Group: id}
-		}
-		return &core.SetGroup{User: u, Group: id, FillLimit: core.Qty(x.num(w[3])), WindowMs: uint32(x.duration(w[4]) / core.NsPerMs)}
 	case "withdraw":
 		return &core.RequestWithdrawal{User: u, ClientID: w[2], Amount: core.Pips(x.num(w[3])), Destination: "bank"}
 	}
-	x.must(false, strings.Join(w, " "))
-	return nil
+	return x.maker(u, w)
 }
 
 // index parses `btc 100 -2s of=1`: the price, its second relative to now, the number of sources.
@@ -284,6 +270,8 @@ func (x *storyRunner) operator(w []string) core.Command {
 		return &core.AddOperator{Name: w[1]}
 	case "dismiss":
 		return &core.RevokeOperator{Name: w[1]}
+	case "beat": // `op beat 2 7`: process 7 of machine 2
+		return &core.Beat{Node: uint32(x.num(w[1])), Session: uint64(x.num(w[2]))}
 	case "drop":
 		return &core.DropApproval{Approval: x.named[w[1]]}
 	case "setting": // `op setting signup closed open`
@@ -399,7 +387,7 @@ func (x *storyRunner) place(u core.UserID, w []string) core.Command {
 		case key == "g":
 			c.Group = uint32(x.num(value))
 		case key == "fault":
-			c.Fault = map[string]core.Reject{"bad_qty": core.BadQty, "bad_price_tick": core.BadPriceTick}[value]
+			c.Fault = map[string]core.Reject{"bad_qty": core.BadQty, "bad_price_tick": core.BadPriceTick, "crossed_quote": core.CrossedQuote}[value]
 			x.must(c.Fault != core.OK, o)
 		case key == "gtt":
 			c.TIF, c.Expiry = core.GTT, x.at.Ts+x.duration(value)
@@ -461,11 +449,8 @@ func (x *storyRunner) event(e core.Event) {
 		x.round(&e.Round, len(e.Evidence))
 	case *core.AccountSettled:
 		x.say("%s is paid %d for %d yes and %d no", people[e.User], e.Payout, e.Yes, e.No)
-	case *core.DeadmanChanged:
-		x.say("%s: dead-man armed %v, fired %v", people[e.User], e.Armed, e.Fired)
-	case *core.GroupChanged:
-		g := e.Group
-		x.say("group %d of %s is %v: %d of %d in %d ms, tripped %v", g.ID, people[e.User], e.Change, g.Filled, g.FillLimit, g.WindowMs, g.Tripped)
+	case *core.DeadmanChanged, *core.GroupChanged, *core.Quoted:
+		x.makerEvent(e)
 	case *core.WithdrawalChanged:
 		x.say("withdrawal %s of %d: %v", e.Withdrawal.ClientID, e.Withdrawal.Amount, strings.TrimSpace(e.Withdrawal.State.String()+" "+e.Withdrawal.Reference))
 	case *core.SettingChanged:

@@ -62,7 +62,8 @@ type Venue struct {
 	tripped []uint64             // groupKeys of those that the present command has tripped
 	members tree[uint32, member] // by node, those that send beats
 
-	quoted []book.Ref // the list of quotesOf
+	quoted     []book.Ref // the list of quotesOf
+	lastQuotes map[quoteKey]*lastQuotes
 
 	ev    *core.Events
 	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
@@ -80,7 +81,7 @@ func New() *Venue {
 		transfers: newTree[uint64, *core.Transferred](), approvals: newTree[uint64, *core.Approval](),
 		open: newTree[uint64, struct{}](), alone: aloneSums{sums: newTree[string, core.AloneSum]()},
 		clientWds: map[clientWithdrawal]uint64{}, clientTransfers: map[clientTransfer]uint64{},
-		requests: map[core.UserID]*idSet{}, groups: newTree[uint64, *group](), members: newTree[uint32, member](),
+		requests: map[core.UserID]*idSet{}, groups: newTree[uint64, *group](), lastQuotes: map[quoteKey]*lastQuotes{}, members: newTree[uint32, member](),
 	}
 	for m := core.MarketID(1); m <= Slots; m++ {
 		v.free = append(v.free, m)

@@ -1,0 +1,62 @@
+package venue
+
+import (
+	"testing"
+	"time"
+
+	"duplex/core"
+)
+
+// BenchmarkQuote compares quotes of two sides with placements of the same orders, in one run: ratio is the time of a
+// quote over that of one placement, if both sides move each time, and kept the same if both stay. The maker quotes
+// nine markets, at prices with 100 orders of others.
+//
+//	go test ./core/venue -run xxx -bench Quote -benchtime 20000x
+func BenchmarkQuote(b *testing.B) {
+	const batch = 9
+	v, st := streamVenue(b)
+	do := drive(b, v, &st, &core.Events{})
+	n := uint64(0)
+	for i := range core.UserID(1800) {
+		n++
+		do(&core.PlaceOrder{User: 2 + i%100, ClientID: n, Market: core.MarketID(1 + i%batch), Qty: 5, Tick: core.Tick(4000 + 100*(i/batch%2))})
+	}
+	place, cancel := &core.PlaceOrder{User: 1, Qty: 5}, &core.CancelOrder{User: 1}
+	side := &core.QuoteSide{PlaceOrder: core.PlaceOrder{User: 1, Qty: 5, Group: 1, Flags: core.QuoteFlags}}
+	var placing, moving, keeping time.Duration
+	quote := func(up core.Tick) {
+		for m := range core.MarketID(batch) {
+			side.Market = m + 1
+			for i := range 2 {
+				n++
+				side.ClientID, side.Side, side.Tick = n, core.Side(i), core.Tick(4000+2000*i)+up
+				do(side)
+			}
+		}
+	}
+	quote(0)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		begin, first := time.Now(), core.OrderID(st.Seq+1)
+		for m := range core.MarketID(batch) {
+			n++
+			place.ClientID, place.Market, place.Tick = n, m+1, core.Tick(4000+100*(n%2))
+			do(place)
+		}
+		placed := time.Now()
+		for i := range core.OrderID(batch) {
+			cancel.Order = first + i
+			do(cancel)
+		}
+		begun := time.Now()
+		quote(core.Tick(100 * (1 - i%2)))
+		moved := time.Now()
+		quote(core.Tick(100 * (1 - i%2)))
+		placing, moving, keeping = placing+placed.Sub(begin), moving+moved.Sub(begun), keeping+time.Since(moved)
+	}
+	orders := float64(b.N * batch)
+	b.ReportMetric(float64(placing.Nanoseconds())/orders, "ns/placement")
+	b.ReportMetric(float64(moving.Nanoseconds())/orders, "ns/quote")
+	b.ReportMetric(float64(moving)/float64(placing), "ratio")
+	b.ReportMetric(float64(keeping)/float64(placing), "kept")
+}
