@@ -124,6 +124,11 @@ func (l *streamConn) run(ctx context.Context, opened func()) error {
 	if slices.Contains(l.opt.Channels, "orderbook_delta") {
 		l.clockKnown = l.measureClock(ctx)
 	}
+	for _, id := range l.opt.CancelOnDisconnect {
+		if err := l.command(ctx, "cancel_on_disconnect", schemas.WSCancelOnDisconnect{Enabled: true, GroupID: schemas.Int(id)}); err != nil {
+			return err
+		}
+	}
 	if err := l.subscribe(ctx); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,11 @@ type StreamOptions struct {
 	Channels  []string          // of schemas.WSChannels
 	MarketIDs []uint32          // none: all, including those that open later
 	OnEvent   func(StreamEvent) // called for each message in order, after it was applied
+
+	// CancelOnDisconnect names the groups whose orders the venue cancels when a connection of the stream ends, 0
+	// for all orders of the account (docs/rules/orders.md#cancel-on-disconnect). A new connection binds them again;
+	// what was canceled is placed by the program. It needs a key with the scope trade.
+	CancelOnDisconnect []uint32
 
 	// OnDisconnect is called when a connection ends or fails, before the next attempt. since is when the
 	// stream was lost, or when Run began.
@@ -156,12 +162,16 @@ func (s *Stream) Run(ctx context.Context) error {
 // (docs/rules/events.md#close-codes).
 const CloseRevoked = 4401
 
+// ofNode are the errors of commands for which another node, or the same one later, does better: it has not applied
+// what the subscription waits for, it stops, or it takes no commands.
+var ofNode = []string{"sequencing_timeout", "shed", "read_only_node"}
+
 // isFatal reports whether reconnecting cannot fix err.
 func isFatal(err error) bool {
 	var e *Error
 	var refused *CommandError
-	if errors.As(err, &refused) && refused.Name == "sequencing_timeout" {
-		return false // the node had not applied what the subscription waits for
+	if errors.As(err, &refused) && slices.Contains(ofNode, refused.Name) {
+		return false
 	}
 	return errors.As(err, &e) && e.Retry() == schemas.Never || errors.As(err, &refused) || websocket.CloseStatus(err) == CloseRevoked
 }

@@ -133,9 +133,11 @@ class Follower(Generic[Owner]):
         silence: float = 10,
         on_disconnect: Callable[[Exception, float], None] | None = None,
         on_late: Callable[[int, float], None] | None = None,
+        cancel_on_disconnect: list[int] | None = None,
     ):
         self.client = client
         self.state = State(client.core, channels, market_ids or [], silence, on_disconnect, on_late)
+        self.state.bound = cancel_on_disconnect or []
 
     def book(self, market_id: int) -> Book | None:
         """Returns the book of a market, None while it is unknown."""
@@ -148,6 +150,7 @@ class State:
     def __init__(self, core: Core, channels: list[str], market_ids: list[int], silence: float, on_disconnect: Callable[[Exception, float], None] | None, on_late: Callable[[int, float], None] | None):
         self.core, self.channels, self.market_ids, self.silence = core, channels, market_ids, silence
         self.on_disconnect, self.on_late = on_disconnect, on_late
+        self.bound: list[int] = []  # groups that end with the connection, 0: every order
         # A connection can end between two events of one command, and since_seq names whole commands.
         self.whole = ""  # the last seq whose events have all been delivered
         self.seq, self.delivered = "", 0  # the newest seq, and how many of its events
@@ -237,6 +240,9 @@ class State:
         requested: set[int] = set()  # markets with a snapshot on the way
         again, commands = self.delivered, 1  # events of the newest seq that a resume sends again
         judges = "orderbook_delta" in self.channels and (yield from self._measure_clock())
+        for group in self.bound:
+            yield self._command(commands, "cancel_on_disconnect", {"enabled": True, "group_id": group})
+            commands += 1
         params: dict[str, Any] = {"channels": self.channels}
         if self.market_ids:
             params["market_ids"] = self.market_ids

@@ -398,6 +398,30 @@ class Streams(unittest.TestCase):
         socket.play(state, venue)
         self.assertGreater(count, 10)
 
+    def test_orders_bound_to_each_connection(self):
+        socket = Socket()
+        state = self.state(socket, ["trades"])
+        state.bound = [0, 7]
+        wants = [("cancel_on_disconnect", {"enabled": True, "group_id": 0}), ("cancel_on_disconnect", {"enabled": True, "group_id": 7}), ("subscribe", {"channels": ["trades"], "market_ids": [1]})]
+        seen = []
+
+        def venue(step):
+            if isinstance(step, events.Connect):
+                return StopIteration if len(seen) == 2 else None
+            seen.append([(s["cmd"], s["params"]) for s in socket.sent])
+            socket.sent.clear()
+            raise OSError("cut")
+
+        socket.play(state, venue)
+        self.assertEqual(seen, [wants, wants])
+        socket = Socket()
+        state = self.state(socket, ["trades"])
+        state.bound = [7]
+        refused = iter([{"code": 14, "name": "shed"}, {"code": 16, "name": "group_limit_reached"}])
+        with self.assertRaises(core.VenueError) as caught:
+            socket.play(state, lambda step: None if isinstance(step, events.Connect) else message({"id": 1, "type": "error", "msg": next(refused)}))
+        self.assertEqual((caught.exception.code, len(socket.waits)), ("group_limit_reached", 1))
+
     def test_waits_and_a_first_connection_that_never_comes(self):
         socket, heard = Socket(), []
         state = self.state(socket, ["trades"], on_disconnect=lambda e, since: heard.append((str(e), since)))

@@ -47,6 +47,8 @@ export interface StreamOptions {
   onDisconnect?: (error: Error, since: Date) => void;
   /** Called when a change of a book is more than 2 s old. The book is unknown until the snapshot that the stream requests. */
   onLate?: (marketId: number, ageMs: number) => void;
+  /** Groups whose orders the venue cancels when a connection ends, 0 for all of the account. A new connection binds them again. */
+  cancelOnDisconnect?: number[];
 }
 
 /**
@@ -235,6 +237,7 @@ export class Stream {
     ws.onclose = (e) => finish(new Error(`the connection ended with ${e.code}${e.reason && `: ${e.reason}`}`));
     ws.onerror = (e) => finish(new Error(`the connection failed${"message" in e && e.message ? `: ${e.message}` : ""}`));
     ws.onopen = () => {
+      for (const group_id of this.#options.cancelOnDisconnect ?? []) command("cancel_on_disconnect", { enabled: true, group_id });
       const params: Events["WSSubscribe"] = { channels: this.channels };
       if (this.marketIds.length) params.market_ids = this.marketIds;
       if (this.channels.includes("user") && this.#whole) params.since_seq = this.#whole;

@@ -134,6 +134,28 @@ test("a book that is no longer read is unknown", async () => {
   }
 });
 
+test("each connection binds the orders before it subscribes", async () => {
+  const { client, seen } = make(["trades"], { cancelOnDisconnect: [0, 7] });
+  client.passWaits();
+  const sent = [];
+  const subscribe = client.onCommand;
+  let refusal;
+  client.onCommand = (command, socket) => {
+    sent.push([command.cmd, command.params]);
+    if (command.cmd === "cancel_on_disconnect") socket.say({ id: command.id, type: refusal ? "error" : "ok", msg: refusal ?? { ...command.params, seq: "5" } });
+    else subscribe(command, socket);
+  };
+  const { done } = follow(seen);
+  const want = [["cancel_on_disconnect", { enabled: true, group_id: 0 }], ["cancel_on_disconnect", { enabled: true, group_id: 7 }], ["subscribe", { channels: ["trades"] }]];
+  const first = await client.connection();
+  await settled();
+  assert.deepEqual(sent.splice(0), want);
+  refusal = { code: 16, name: "group_limit_reached" };
+  first.cut(1012, "restart");
+  await assert.rejects(done, (e) => e.code === "group_limit_reached");
+  assert.deepEqual(sent.slice(0, 1), want.slice(0, 1));
+});
+
 test("one outage is one line and one call, and one line when it is back", async () => {
   const outages = [];
   const { client, seen, lines } = make(["trades"], { onDisconnect: (error, since) => outages.push([error.message, since.getTime()]) });
