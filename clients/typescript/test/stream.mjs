@@ -152,6 +152,9 @@ test("each connection binds the orders before it subscribes", async () => {
   assert.deepEqual(sent.splice(0), want);
   refusal = { code: 16, name: "group_limit_reached" };
   first.cut(1012, "restart");
+  await settled();
+  await client.connection();
+  await settled();
   await assert.rejects(done, (e) => e.code === "group_limit_reached");
   assert.deepEqual(sent.slice(0, 1), want.slice(0, 1));
 });
