@@ -89,8 +89,11 @@ func TestImageIsTheState(t *testing.T) {
 }
 
 // TestEmptyListsAtTheEnd checks that client_request_ids and groups are fields of the state only if there are any, so that
-// their absence does not change a state hash, and that each such state is restored as it was.
+// their absence does not change a state hash, and that each such state is restored as it was. A new venue has the fewest.
 func TestEmptyListsAtTheEnd(t *testing.T) {
+	if n, err := readArrayHead(piecesOf(t, New())[0]); n != 16 || err != nil {
+		t.Errorf("a new venue has %d fields, %v", n, err)
+	}
 	for _, c := range []struct {
 		request uint64
 		group   uint32
