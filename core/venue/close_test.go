@@ -37,7 +37,8 @@ func TestCloseByTheStamp(t *testing.T) {
 	}
 }
 
-// TestPreviewOfExpiry checks that a preview compares a gtt order's expiry with the time it is given.
+// TestPreviewOfExpiry checks that a preview compares a gtt order's expiry with the time it is given, or with the
+// least stamp of the next command if that is later.
 func TestPreviewOfExpiry(t *testing.T) {
 	v, _ := opened(t)
 	c := &core.PlaceOrder{User: 1, ClientID: 1, Market: 2, Tick: 5000, Qty: 1, TIF: core.GTT, Expiry: v.Now().Ts + core.NsPerSec}
@@ -46,5 +47,14 @@ func TestPreviewOfExpiry(t *testing.T) {
 	}
 	if _, r := v.Preview(c, c.Expiry); r != core.BadExpiry {
 		t.Error(r)
+	}
+	next := v.Now().Ts + 1
+	for _, ts := range []int64{0, next - 1, next} {
+		for expiry, want := range map[int64]core.Reject{next: core.BadExpiry, next + 1: core.OK} {
+			c.Expiry = expiry
+			if _, r := v.Preview(c, ts); r != want {
+				t.Errorf("expiry %d ns and preview %d ns after the next stamp: %v, want %v", expiry-next, ts-next, r, want)
+			}
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -86,6 +87,42 @@ func TestImageIsTheState(t *testing.T) {
 			t.Fatalf("%d orders, %d in the books", len(x.Orders), i)
 		}
 	})
+}
+
+// TestEmptyListsAtTheEnd checks that client_request_ids and groups are fields of the state only if there are any, so that
+// their absence does not change a state hash, and that each such state is restored as it was. A new venue has the fewest.
+func TestEmptyListsAtTheEnd(t *testing.T) {
+	if n, err := readArrayHead(piecesOf(t, New())[0]); n != 16 || err != nil {
+		t.Errorf("a new venue has %d fields, %v", n, err)
+	}
+	for _, c := range []struct {
+		request uint64
+		group   uint32
+		again   core.Reject // the same decrease
+		fields  int
+	}{{0, 0, core.OK, 25}, {1, 0, core.DuplicateClientRequestID, 26}, {0, 4, core.OK, 27}, {1, 4, core.DuplicateClientRequestID, 27}} {
+		v, do := opened(t)
+		do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Tick: 4000, Qty: 9})
+		decrease := &core.DecreaseOrder{User: 2, Order: core.OrderID(v.Now().Seq), Amount: 1, RequestID: c.request}
+		do(decrease)
+		set := do(&core.SetGroup{User: 2, Group: c.group, FillLimit: 5, WindowMs: 1000})
+		list := piecesOf(t, v)
+		if n, err := readArrayHead(list[0]); n != c.fields || err != nil {
+			t.Errorf("%+v: %d fields, %v", c, n, err)
+		}
+		w, hash, err := RestorePieces(sequence(list))
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		if of, err := w.Hash(); of != hash || err != nil {
+			t.Errorf("%+v: hash %x after the restore, not %x, %v", c, of, hash, err)
+		}
+		st := core.Stamp{Seq: v.Now().Seq + 1, Ts: v.Now().Ts + 1}
+		again, groups := w.Apply(st, decrease, &core.Events{}), slices.Collect(w.Groups(2, st.Ts))
+		if again != c.again || (len(groups) == 1) != (set == core.OK) {
+			t.Errorf("%+v: the decrease again is %v, groups %v", c, again, groups)
+		}
+	}
 }
 
 // TestAppendHead checks that heads are as the CBOR library writes them, and that readArrayHead accepts

@@ -2,13 +2,14 @@ package venue
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"duplex/core"
 )
 
-// TestMakersOfAnEarlierRevision checks that not_after_ts and client_request_id have no effect before core.RevisionMakers, and
-// that a feed which falls silent cancels nothing.
+// TestMakersOfAnEarlierRevision checks that not_after_ts and client_request_id have no effect before core.RevisionMakers, not
+// even in the row of a redeem, and that a feed which falls silent cancels nothing.
 func TestMakersOfAnEarlierRevision(t *testing.T) {
 	v := newReplaceVenue(t, core.RevisionSteps)
 	v.must(&core.PlaceOrder{User: 1, ClientID: 901, Market: 1, Tick: 4000, Qty: 5, NotAfter: 1, Flags: core.CancelOnPause})
@@ -16,6 +17,19 @@ func TestMakersOfAnEarlierRevision(t *testing.T) {
 	for range 2 {
 		v.must(&core.DecreaseOrder{User: 1, Order: old, Amount: 1, RequestID: 7})
 	}
+	for i, side := range []core.Outcome{core.Yes, core.No} { // two pairs each
+		v.must(&core.PlaceOrder{User: 3, ClientID: uint64(910 + i), Market: 2, Outcome: side, Tick: 5000, Qty: 2})
+		v.must(&core.PlaceOrder{User: 4, ClientID: uint64(910 + i), Market: 2, Outcome: side.Other(), Tick: 5000, Qty: 2})
+	}
+	redeem := func(u core.UserID, want uint64) {
+		t.Helper()
+		v.must(&core.Redeem{User: u, Market: 2, Qty: 1, RequestID: 8})
+		if !slices.ContainsFunc(v.ev.List, func(e core.Event) bool { r, ok := e.(*core.Redeemed); return ok && r.RequestID == want }) {
+			t.Errorf("the row of the redeem has not the id %d", want)
+		}
+	}
+	redeem(3, 0)
+	redeem(3, 0)
 	before := v.Resting()
 	v.st.Ts += 2 * v.rules.StaleNs
 	v.must(&core.Clock{})
@@ -30,6 +44,7 @@ func TestMakersOfAnEarlierRevision(t *testing.T) {
 	if r := v.do(&core.PlaceOrder{User: 1, ClientID: 902, Market: 1, Tick: 4000, Qty: 5, NotAfter: 1}); r != core.TooLate {
 		t.Errorf("after the bound: %v", r)
 	}
+	redeem(4, 8)
 }
 
 // TestGroupsOfAnAccount checks how many groups of an account can have a bound, that each account has its own, and that
@@ -41,6 +56,9 @@ func TestGroupsOfAnAccount(t *testing.T) {
 	}
 	if r := set(1, 1); r != core.UnknownGroup {
 		t.Errorf("before the revision: %v", r)
+	}
+	if r := v.do(&core.DeleteGroup{User: 1, Group: 1}); r != core.UnknownGroup {
+		t.Errorf("a deletion before the revision: %v", r)
 	}
 	v.must(&core.ActivateRules{Revision: core.RevisionMakers})
 	for id := range uint32(core.GroupsMax) {

@@ -88,8 +88,8 @@ func TestReplaceMovesAnOrder(t *testing.T) {
 	if v.ahead(v.own) != -1 || v.ahead(core.OrderID(v.st.Seq)) != 8 {
 		t.Errorf("%d ahead of the old order, %d of the new one", v.ahead(v.own), v.ahead(core.OrderID(v.st.Seq)))
 	}
-	if cash, reserved := v.Balance(1); cash+reserved != 1_000_000 || reserved != 12*4000 {
-		t.Errorf("cash %d, reserved %d", cash, reserved)
+	if cash, reserved := v.Balance(1); cash+reserved != 1_000_000 || reserved != 12*4000 || v.accounts[1].resting != 1 {
+		t.Errorf("cash %d, reserved %d, %d orders rest", cash, reserved, v.accounts[1].resting)
 	}
 }
 
@@ -110,6 +110,7 @@ func TestReplaceSeen(t *testing.T) {
 		{"the quantity as it is", core.RevisionNewest, 4, 10, 0, 10, core.OK},
 		{"no more than what filled", core.RevisionNewest, 4, 4, 10, 0, core.BadQty},
 		{"the caller had read less", core.RevisionNewest, 4, 10, 3, 10, core.OK},
+		{"from revision 10 on", core.RevisionReplaceSeen, 4, 10, 10, 6, core.OK},
 		{"before revision 10", core.RevisionDeposits, 4, 10, 10, 10, core.OK},
 	} {
 		v := newReplaceVenue(t, c.revision)

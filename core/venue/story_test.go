@@ -195,6 +195,8 @@ func (x *storyRunner) parse(w []string) core.Command {
 	switch w[1] {
 	case "buy", "sell":
 		return x.place(u, w[1:])
+	case "replace": // `alice replace A buy yes 3 @5000`
+		return &core.ReplaceOrder{Old: core.OrderID(x.named[w[2]]), PlaceOrder: *x.place(u, w[3:])}
 	case "cancel":
 		return &core.CancelOrder{User: u, Order: core.OrderID(x.named[w[2]])}
 	case "cancelall":
@@ -358,7 +360,7 @@ func (x *storyRunner) alone(w []string) (who string, bound core.AloneBound) {
 }
 
 // place parses `buy yes 10 @5300 …`. Without a price it is a market order.
-func (x *storyRunner) place(u core.UserID, w []string) core.Command {
+func (x *storyRunner) place(u core.UserID, w []string) *core.PlaceOrder {
 	x.next++
 	c := &core.PlaceOrder{User: u, ClientID: x.next, Market: 1, Type: core.Market, TIF: core.IOC, Qty: core.Qty(x.num(w[2])), Tick: core.TickMax}
 	if w[0] == "sell" {
@@ -496,7 +498,7 @@ func (x *storyRunner) round(r *core.Round, evidence int) {
 		r.Market, r.Generation, r.Category, r.Status, r.Strike, r.Settle, r.Winner, r.Gen, r.FreshCount, r.Covered, r.Paused, evidence)
 }
 
-// show prints an account, the book or the venue's sums.
+// show prints an account, its groups, the book, the approvals or the venue's sums.
 func (x *storyRunner) show(w []string) {
 	switch w[0] {
 	case "book":
@@ -510,6 +512,10 @@ func (x *storyRunner) show(w []string) {
 	case "approvals":
 		for a := range x.v.Approvals(0, x.at.Ts) {
 			x.say("%s: %v", x.label[a.ID], a.Status)
+		}
+	case "groups":
+		for g := range x.v.Groups(x.user(w[1]), x.at.Ts) {
+			x.say("group %d: %d of %d in %d ms, tripped %v", g.ID, g.Filled, g.FillLimit, g.WindowMs, g.Tripped)
 		}
 	case "venue":
 		x.say("%+v", x.v.Sums())
