@@ -43,7 +43,7 @@ func (x *storyRunner) quote(u core.UserID, w []string) core.Command {
 	if q.Cancel {
 		qty = "0"
 	}
-	q.PlaceOrder = *x.place(u, append([]string{"buy", "yes", qty}, faults...)).(*core.PlaceOrder)
+	q.PlaceOrder = *x.place(u, append([]string{"buy", "yes", qty}, faults...))
 	if w[0] == "ask" {
 		q.Side = core.Sell
 	}
