@@ -127,7 +127,8 @@ func (w *eventChecker) placed(st core.Stamp, fees core.Fees, cmd core.Command, r
 	if c, ok := cmd.(*core.QuoteSide); ok {
 		w.require(e.Place.Flags == core.QuoteFlags && e.Place.TIF == core.GTC && e.Place.Type == core.Limit, e, "not on the terms of a quote")
 		w.require(core.InYes(e.Place.Outcome, e.Place.Tick) == c.Tick && core.IsBid(e.Place.Side, e.Place.Outcome) == (c.Side == core.Buy), e, "not the price of the quote")
-		want.Flags, want.Side, want.Outcome, want.Tick = e.Place.Flags, e.Place.Side, e.Place.Outcome, e.Place.Tick
+		want.Type, want.TIF, want.Flags = e.Place.Type, e.Place.TIF, e.Place.Flags
+		want.Side, want.Outcome, want.Tick = e.Place.Side, e.Place.Outcome, e.Place.Tick
 	}
 	w.require(*e.Place == want && e.Reject == r && e.Generation == w.rounds[e.Place.Market].Generation, e, "not the order that was placed")
 	if r == core.OK {

@@ -7,6 +7,30 @@ import (
 	"duplex/core"
 )
 
+// TestQuotesAreForgotten checks that what the venue remembers to find quotes does not grow with the groups that have
+// quoted, and that it finds them all the same.
+func TestQuotesAreForgotten(t *testing.T) {
+	v := newReplaceVenue(t, core.RevisionMakers)
+	quote := func(i int, cancel bool) {
+		v.must(&core.QuoteSide{Cancel: cancel, PlaceOrder: core.PlaceOrder{User: 1, ClientID: uint64(10_000 + i), Market: 1, Tick: 4000, Qty: 1, Group: uint32(i%7000 + 1)}})
+	}
+	quote(6999, false)
+	for i := range 5000 {
+		quote(i, false)
+		quote(i, true)
+	}
+	if n := len(v.lastQuotes); n > 1100 {
+		t.Errorf("%d groups are remembered", n)
+	}
+	rests := v.Resting()
+	if quote(13_999, false); v.Resting() != rests {
+		t.Errorf("%d orders rest, %d did before the same quote", v.Resting(), rests)
+	}
+	if quote(6999, true); v.Resting() != rests-1 {
+		t.Errorf("%d orders rest, %d did before the quote was taken back", v.Resting(), rests)
+	}
+}
+
 // BenchmarkQuote compares quotes of two sides with placements of the same orders, in one run: ratio is the time of a
 // quote over that of one placement, if both sides move each time, and kept the same if both stay. The maker quotes
 // nine markets, at prices with 100 orders of others.

@@ -62,6 +62,18 @@ func (x *storyRunner) connection(s string) core.Line {
 	return core.Line{Node: uint32(x.num(w[0])), Session: uint64(x.num(w[1])), Conn: uint64(x.num(w[2]))}
 }
 
+// rowOf describes the row of a group, as of ts.
+func rowOf(g *core.Group, ts int64) string {
+	out := fmt.Sprintf("group %d: %d of %d in %d ms, tripped %v", g.ID, g.Filled, g.FillLimit, g.WindowMs, g.Tripped)
+	if g.Deadline != 0 {
+		out += fmt.Sprintf(", dead-man in %d ms", (g.Deadline-ts)/core.NsPerMs)
+	}
+	if g.Bound {
+		out += ", bound to a connection"
+	}
+	return out
+}
+
 func (x *storyRunner) makerEvent(e core.Event) {
 	switch e := e.(type) {
 	case *core.DeadmanChanged:

@@ -515,7 +515,7 @@ func (x *storyRunner) show(w []string) {
 		}
 	case "groups":
 		for g := range x.v.Groups(x.user(w[1]), x.at.Ts) {
-			x.say("group %d: %d of %d in %d ms, tripped %v", g.ID, g.Filled, g.FillLimit, g.WindowMs, g.Tripped)
+			x.say("%s", rowOf(&g, x.at.Ts))
 		}
 	case "venue":
 		x.say("%+v", x.v.Sums())
