@@ -138,6 +138,7 @@ func (w *eventChecker) placed(st core.Stamp, fees core.Fees, cmd core.Command, r
 
 // quoted checks that what rests of a group on the side of a quote is the order of the quote.
 func (w *eventChecker) quoted(st core.Stamp, c *core.QuoteSide, e *core.Quoted) {
+	w.require(e.User == c.User, e, "of another account")
 	var rests []core.OrderID
 	for id, o := range w.orders {
 		if o.User == c.User && o.Market == c.Market && o.Group == c.Group && core.IsBid(o.Side, o.Outcome) == (c.Side == core.Buy) {

@@ -146,8 +146,7 @@ func (v *Venue) deleteGroup(c *core.DeleteGroup) core.Reject {
 		return core.UnknownGroup
 	}
 	if g, found := v.groups.Get(groupKey(c.User, c.Group)); found && g.limit != 0 {
-		g.forget()
-		g.limit, g.window, g.tripped = 0, 0, false
+		g.limit, g.window, g.tripped = 0, 0, false // the window of the next bound is another one, so it counts from 0
 		v.dropUnused(c.User, c.Group, g)
 		v.emitGroup(c.User, c.Group, g, core.GroupDeleted)
 	}

@@ -49,8 +49,7 @@ func (v *Venue) endConnection(c *core.EndConnection) core.Reject {
 
 // beat notes a sign of life of a process, and cancels what is bound to earlier ones of its machine.
 func (v *Venue) beat(node uint32, session uint64) {
-	m, found := v.members.Get(node)
-	if !found || m.session != session {
+	if m, _ := v.members.Get(node); m.session != session {
 		v.disconnect(0, func(_ uint64, g *group) (ends, more bool) {
 			return g.bound() && g.line.Node == node && g.line.Session != session, true
 		})
@@ -62,14 +61,16 @@ func (v *Venue) beat(node uint32, session uint64) {
 
 // lapse cancels what is bound to the connections of machines that have sent no beat for too long at ts.
 func (v *Venue) lapse(ts int64) {
-	for v.lapseDue() <= ts {
-		var gone uint32
-		v.members.Scan(func(node uint32, m member) bool {
-			gone = node
-			return lapseOf(m) > ts
-		})
-		v.members.Delete(gone)
-		v.disconnect(0, func(_ uint64, g *group) (ends, more bool) { return g.bound() && g.line.Node == gone, true })
+	var gone []uint32 // the tree must not change while it is read
+	v.members.Scan(func(node uint32, m member) bool {
+		if lapseOf(m) <= ts {
+			gone = append(gone, node)
+		}
+		return true
+	})
+	for _, node := range gone {
+		v.members.Delete(node)
+		v.disconnect(0, func(_ uint64, g *group) (ends, more bool) { return g.bound() && g.line.Node == node, true })
 	}
 }
 

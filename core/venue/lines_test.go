@@ -96,6 +96,9 @@ func TestBound(t *testing.T) {
 	v.must(&core.BindOrders{User: 2, Line: core.Line{Node: 3, Session: 1}})
 	v.must(&core.BindOrders{User: 3, Line: core.Line{Session: 1}})
 	is(0, 2, 3)
+	if at := v.Due(); at <= v.st.Ts {
+		t.Errorf("a clock tick is due %d ns ago", v.st.Ts-at)
+	}
 	v.must(&core.Beat{Node: 2, Session: 2})
 	v.must(&core.EndConnection{User: 3, Line: core.Line{Session: 1}})
 	is(3)

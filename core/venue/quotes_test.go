@@ -31,6 +31,37 @@ func TestQuotesAreForgotten(t *testing.T) {
 	}
 }
 
+// TestQuotesOfAgents checks that an agent quotes within its mandate, that one whose owner is suspended is refused
+// before anything else is wrong, and that the terms of the command do not count.
+func TestQuotesOfAgents(t *testing.T) {
+	v := newReplaceVenue(t, core.RevisionMakers)
+	v.must(&core.CreateAgent{Owner: 1, Name: "quoter", Fund: 100_000, Mandate: core.Mandate{Set: 1 << core.RuleOrderQty, OrderQty: 5}})
+	agent := core.UserID(0)
+	for u := range v.Users() {
+		agent = u.ID
+	}
+	id := uint64(7000)
+	quote := func(qty core.Qty, fault core.Reject) core.Reject {
+		id++
+		return v.do(&core.QuoteSide{PlaceOrder: core.PlaceOrder{
+			User: agent, ClientID: id, Market: 1, Tick: 4000, Qty: qty, Group: 1, Fault: fault, Type: core.Market, TIF: core.IOC, Flags: core.ReduceOnly,
+		}})
+	}
+	for _, c := range []struct {
+		qty   core.Qty
+		fault core.Reject
+		want  core.Reject
+	}{{5, core.OK, core.OK}, {6, core.OK, core.MandateViolation}, {5, core.BadQty, core.BadQty}, {5, core.OK, core.OK}} {
+		if r := quote(c.qty, c.fault); r != c.want {
+			t.Errorf("%d contracts with the fault %q: %v, want %v", c.qty, c.fault, r, c.want)
+		}
+	}
+	v.must(&core.SuspendUser{User: 1})
+	if r := quote(5, core.BadQty); r != core.UserSuspended {
+		t.Errorf("of an agent whose owner is suspended: %v", r)
+	}
+}
+
 // BenchmarkQuote compares quotes of two sides with placements of the same orders, in one run: ratio is the time of a
 // quote over that of one placement, if both sides move each time, and kept the same if both stay. The maker quotes
 // nine markets, at prices with 100 orders of others.
