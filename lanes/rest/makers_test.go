@@ -134,3 +134,17 @@ func TestGroupBounds(t *testing.T) {
 	row(wants(h, alice, "DELETE", groups+"/7", "", 200, ""), `{"group_id":7,"fill_limit":0,"window_ms":0,"filled":0,"tripped":false,"deadline_ts":"0","bound":false,"seq":"`)
 	row(wants(h, alice, "GET", groups, "", 200, ""), `{"groups":[],`)
 }
+
+// TestQueueAheadOfATrip checks that an order that trips the group of another account shows its own place in the
+// queue, and not that of the orders which are canceled behind it.
+func TestQueueAheadOfATrip(t *testing.T) {
+	t.Parallel()
+	h, alice, bob := newServer(t)
+	wants(h, bob, "PUT", "/v1/portfolio/groups/7", `{"fill_limit":1,"window_ms":5000}`, 200, "")
+	wants(h, bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":3,"group_id":7}`, 201, "")
+	wants(h, bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"2","market_id":1,"side":"buy","outcome":"yes","tick":4900,"qty":4,"group_id":7}`, 201, "")
+	placed := wants(h, alice, "POST", "/v1/portfolio/orders", order(1, ""), 201, "")
+	if !strings.Contains(placed, `"resting_qty":7`) || !strings.Contains(placed, `"queue_ahead":0}`) {
+		t.Errorf("%s, want 7 that rest behind none", placed)
+	}
+}

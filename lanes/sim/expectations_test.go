@@ -42,6 +42,7 @@ type row struct {
 	status     core.OrderStatus
 	reason     string
 	filled     core.Qty
+	decreased  core.Qty // contracts taken off
 	created    core.Stamp
 	updated    uint64
 	evicted    bool
@@ -130,6 +131,8 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 		l.place(e, c, out, m)
 	case *core.ReplaceOrder:
 		l.replace(e, c, out, m)
+	case *core.QuoteSide:
+		l.quote(e, c, out, m)
 	case *core.CancelOrder:
 		e.body = object{"status": "canceled", "canceled_qty": num(out.Ended[c.Order].Left), "seq": str(at.Seq)}
 	case *core.DecreaseOrder:
@@ -358,6 +361,63 @@ func (l *expectations) replace(e *entry, c *core.ReplaceOrder, out model.Outcome
 	}
 }
 
+// quote records a side of a quote: an order, whatever it sells or buys, or one that is kept.
+func (l *expectations) quote(e *entry, c *core.QuoteSide, out model.Outcome, m *model.Venue) {
+	switch q := out.Quoted; {
+	case c.Cancel && out.Reject == core.OK:
+		e.body = object{"canceled": num(q.Canceled), "seq": str(e.at.Seq)}
+	case c.Cancel:
+	case out.Reject == core.OK && q.Kept:
+		r := l.live[q.Order]
+		if left := r.Qty - r.filled - r.decreased; left != q.Left {
+			r.decreased, r.updated = r.decreased+left-q.Left, e.at.Seq
+		}
+		e.body = object{
+			"order_id": str(uint64(q.Order)), "client_order_id": str(r.ClientID), "status": "resting", "seq": str(e.at.Seq), "filled_qty": num(0), "resting_qty": num(q.Left),
+			"fills": []any{}, "fee": "0", "fee_usd": "0.00", "kept": true, "canceled": num(q.Canceled),
+		}
+	default:
+		p := l.quoted(e, c, out, m)
+		if l.place(e, &p, out, m); out.Reject == core.OK {
+			e.body["kept"], e.body["canceled"] = false, num(q.Canceled)
+		}
+	}
+}
+
+// quoted returns the order of a side: a sale of free contracts, or a buy of the other outcome. A sale that rests
+// reserves contracts that no other order does.
+func (l *expectations) quoted(e *entry, c *core.QuoteSide, out model.Outcome, m *model.Venue) core.PlaceOrder {
+	p := c.PlaceOrder
+	p.Type, p.TIF, p.Flags = core.Limit, core.GTC, core.QuoteFlags
+	held := core.Yes
+	if c.Side == core.Buy {
+		held = core.No
+	}
+	if _, opened := m.Market(c.Market); !opened {
+		p.Side, p.Outcome, p.Tick = core.Buy, held.Other(), core.InYes(held.Other(), c.Tick)
+		return p
+	}
+	at, resting := m.Position(c.User, c.Market), m.Resting()
+	free, reserved := at.Yes-at.YesReserved, at.YesReserved
+	if held == core.No {
+		free, reserved = at.No-at.NoReserved, at.NoReserved
+	}
+	sold := c.Qty <= free
+	if _, rests := resting[core.OrderID(e.at.Seq)]; rests && out.Reject == core.OK {
+		for id, r := range l.live {
+			if r.User == c.User && r.Market == c.Market && r.Side == core.Sell && r.Outcome == held {
+				reserved -= resting[id]
+			}
+		}
+		sold = reserved > 0
+	}
+	if p.Side, p.Outcome = core.Buy, held.Other(); sold {
+		p.Side, p.Outcome = core.Sell, held
+	}
+	p.Tick = core.InYes(p.Outcome, c.Tick)
+	return p
+}
+
 // violation returns the details of a mandate's rejection (docs/rules/agent-accounts.md#rejections).
 func violation(v *core.Violation) object {
 	out := object{"rule": v.Rule.String(), "rev": str(uint64(v.Rev))}
@@ -431,6 +491,7 @@ func (l *expectations) decrease(e *entry, c *core.DecreaseOrder, out model.Outco
 	r := l.live[c.Order]
 	left, still := m.Resting()[c.Order]
 	e.body = object{"order_id": str(uint64(c.Order)), "remaining_qty": num(left), "status": "canceled", "seq": str(e.at.Seq)}
+	r.decreased = r.Qty - r.filled - left
 	if r.updated = e.at.Seq; !still {
 		return
 	}

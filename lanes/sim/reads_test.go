@@ -99,7 +99,7 @@ func (l *readChecks) balance() error {
 }
 
 func (l *readChecks) deadman() error {
-	ms, deadline := l.m.Deadman(l.user)
+	ms, deadline := l.m.Deadman(l.user, 0)
 	return l.read(l.user, "", "/v1/portfolio/deadman", nil, "", object{"armed": deadline != 0, "timeout_ms": num(ms), "deadline_ts": str(deadline)})
 }
 

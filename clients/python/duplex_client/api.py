@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from . import records
 from .core import client_order_id as client_order_id_of
-from .core import query, with_client_order_id
+from .core import query, quote_with_client_order_ids, with_client_order_id
 
 
 class Api:
@@ -340,6 +340,10 @@ class Api:
     def preview(self, body: records.PlaceOrder) -> records.Preview:
         """What place_order with these arguments would do now. Changes nothing; use it when unsure. Scope `read`, bucket `read`."""
         return self.call("POST", "/v1/portfolio/orders/preview", with_client_order_id(body))
+
+    def put_quotes(self, body: records.PutQuotes) -> list[records.QuoteResult]:
+        """Set a group's one bid and one ask in each of up to 20 markets. Scope `trade`, bucket `write`."""
+        return self.call("PUT", "/v1/portfolio/quotes", {"quotes": [quote_with_client_order_ids(q) for q in body["quotes"]]})
 
     def redeem(self, body: records.Redeem) -> records.Redeemed:
         """Turn pairs of YES and NO that you hold into 10000 pips each, without a fee. Scope `trade`, bucket `write`."""
@@ -709,6 +713,10 @@ class AsyncApi:
     async def preview(self, body: records.PlaceOrder) -> records.Preview:
         """What place_order with these arguments would do now. Changes nothing; use it when unsure. Scope `read`, bucket `read`."""
         return await self.call("POST", "/v1/portfolio/orders/preview", with_client_order_id(body))
+
+    async def put_quotes(self, body: records.PutQuotes) -> list[records.QuoteResult]:
+        """Set a group's one bid and one ask in each of up to 20 markets. Scope `trade`, bucket `write`."""
+        return await self.call("PUT", "/v1/portfolio/quotes", {"quotes": [quote_with_client_order_ids(q) for q in body["quotes"]]})
 
     async def redeem(self, body: records.Redeem) -> records.Redeemed:
         """Turn pairs of YES and NO that you hold into 10000 pips each, without a fee. Scope `trade`, bucket `write`."""

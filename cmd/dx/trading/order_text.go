@@ -135,6 +135,8 @@ var reasons = map[string]string{
 	"mass_cancel":           "by you, with others",
 	"replaced":              "replaced by you",
 	"group_limit":           "by the bound of its group",
+	"requoted":              "by another quote of its group",
+	"disconnect":            "its connection ended",
 	"deadman":               "by the dead-man switch",
 	"decreased_to_zero":     "reduced to nothing",
 	"paused":                "trading was paused",
