@@ -88,7 +88,7 @@ var ErrorTable = []ErrorInfo{
 	// The gate: objects that do not exist, or exist already.
 	gateway("round_not_found", 404, 0, Never, "This market never opened, or its round is no longer kept.", "List rounds."),
 	gateway("unknown_group", 404, 0, Never, "The group_id is not from 1 to 4294967295, or the group has no bound to reset.", "List your groups."),
-	gateway("group_limit_reached", 403, 0, Never, "The account has 200 groups with a bound.", "Delete one."),
+	gateway("group_limit_reached", 403, 0, Never, "The account has 200 groups with a bound, a dead-man switch or a connection.", "Delete the bound of one, or disarm its switch."),
 	gateway("unknown_agent", 404, 0, Never, "No agent of yours has this id.", "List your agents."),
 	gateway("unknown_withdrawal", 404, 0, Never, "No withdrawal of yours has this id.", "List withdrawals."),
 	gateway("unknown_user", 404, 0, Never, "No account has this id.", "List users."),

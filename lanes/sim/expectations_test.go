@@ -140,9 +140,9 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	case *core.CancelAll:
 		e.body = object{"seq": str(at.Seq)}
 	case *core.ArmDeadman:
-		e.body = object{"timeout_ms": num(c.TimeoutMs), "armed": true}
+		e.body = object{"timeout_ms": num(c.TimeoutMs), "armed": true, "group_id": num(c.Group)}
 	case *core.DisarmDeadman:
-		e.body = object{"armed": false}
+		e.body = object{"armed": false, "group_id": num(c.Group)}
 	case *core.Redeem:
 		e.body = object{"market_id": num(c.Market), "qty": num(c.Qty), "credit": str(int64(c.Qty) * 10000), "seq": str(at.Seq)}
 	case *core.SetGroup:
@@ -473,7 +473,7 @@ func groupRow(m *model.Venue, at core.Stamp, u core.UserID, id uint32) object {
 	}
 	return object{
 		"group_id": num(row.ID), "fill_limit": num(row.FillLimit), "window_ms": num(row.WindowMs), "filled": num(row.Filled), "tripped": row.Tripped,
-		"deadline_ts": "0", "bound": false, "seq": str(at.Seq),
+		"deadline_ts": str(row.Deadline), "bound": row.Bound, "seq": str(at.Seq),
 	}
 }
 

@@ -107,6 +107,12 @@ func (d *simGate) NewRequest(cmds []core.Command) deep.Request {
 	if c, ok := cmds[0].(*core.PlaceOrder); ok && len(cmds) == 1 && c.Type == core.Limit && d.Rand.IntN(6) == 0 {
 		cmds = d.quotesOf(c)
 	}
+	switch c := cmds[0].(type) { // the switch of a group as often as that of the account
+	case *core.ArmDeadman:
+		cmds = []core.Command{&core.ArmDeadman{User: c.User, TimeoutMs: c.TimeoutMs, Group: uint32(d.Rand.IntN(3))}}
+	case *core.DisarmDeadman:
+		cmds = []core.Command{&core.DisarmDeadman{User: c.User, Group: uint32(d.Rand.IntN(3))}}
+	}
 	tool := d.Rand.IntN(3) == 0
 	for i, cmd := range cmds {
 		c, ok := cmd.(*core.PlaceOrder)
@@ -297,8 +303,14 @@ func (d *simGate) formOf(cmds []core.Command) operation {
 		if f.args = f.body; c.TimeoutMs < 1000 || c.TimeoutMs > 60_000 {
 			f.fault = "invalid_timeout"
 		}
+		if c.Group != 0 {
+			f.body["group_id"] = num(c.Group)
+		}
 	case *core.DisarmDeadman:
 		f.tool, f.method, f.target, f.args, f.bucket, f.deduplicated = "disarm_deadman", "DELETE", "/v1/portfolio/deadman", object{}, tools.Cancel, true
+		if c.Group != 0 {
+			f.target, f.args = fmt.Sprintf("%s?group_id=%d", f.target, c.Group), object{"group_id": num(c.Group)}
+		}
 	case *core.Redeem:
 		f.tool, f.method, f.target, f.bucket, f.deduplicated = "redeem_pairs", "POST", "/v1/portfolio/redeem", tools.Write, true
 		f.body = object{"market_id": num(c.Market), "qty": num(c.Qty)}

@@ -33,6 +33,7 @@ class DeadmanEvent(TypedDict):
     deadline_ts: "str"  # ns
     event: "Literal['deadman']"
     fired: "bool"
+    group_id: "int"  # 0: the switch of the account
     timeout_ms: "int"
     ts: "str"  # ns
 

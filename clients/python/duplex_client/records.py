@@ -47,11 +47,13 @@ class AccountRoundList(TypedDict):
 
 
 class ArmDeadman(TypedDict):
+    group_id: NotRequired["int"]
     timeout_ms: "int"  # Time to the cancel, ms
 
 
 class Armed(TypedDict):
     armed: "bool"
+    group_id: "int"
     timeout_ms: "int"
 
 
@@ -83,9 +85,10 @@ class Canceled(TypedDict):
     status: "Literal['canceled']"
 
 
-class Deadman(TypedDict):
+class DeadmanRead(TypedDict):
     armed: "bool"
     deadline_ts: "str"  # ns
+    group_id: "int"
     timeout_ms: "int"
 
 
@@ -123,6 +126,7 @@ class DepositRow(TypedDict):
 
 class Disarmed(TypedDict):
     armed: "bool"
+    group_id: "int"
 
 
 class Error(TypedDict):
