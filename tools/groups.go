@@ -59,8 +59,8 @@ var ListGroups = &Op[schemas.None, schemas.GroupList]{
 	},
 }
 
-// groupChanged returns the row of a group after a command. One that changed nothing has no event: the row is that of
-// now.
+// groupChanged returns the row of a group after a command. One that changed nothing has no event, and the group no
+// bound: what else it has is that of now.
 func (v *Venue) groupChanged(u core.UserID, id uint32) func(engine.Receipt, error) (schemas.GroupChanged, error) {
 	return func(r engine.Receipt, err error) (out schemas.GroupChanged, _ error) {
 		if r, err = Accepted(r, err); err != nil {
@@ -77,7 +77,7 @@ func (v *Venue) groupChanged(u core.UserID, id uint32) func(engine.Receipt, erro
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 			for _, g := range GroupsOf(m, u, v.Config.Now()) {
 				if g.GroupID == id {
-					out.GroupRow = g
+					out.DeadlineTs, out.Bound = g.DeadlineTs, g.Bound
 				}
 			}
 		})

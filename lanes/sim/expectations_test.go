@@ -29,8 +29,8 @@ type entry struct {
 	reject  core.Reject
 	code    string
 	body    object
-	claimed bool // an answer was matched with it
-	later   bool // status and paused are those at the time of the answer, not of the command (docs/rules/operation.md#actions)
+	claimed bool     // an answer was matched with it
+	later   []string // members that are those at the time of the answer, not of the command (docs/rules/operation.md#actions)
 }
 
 // row is an order in its account's list.
@@ -150,7 +150,7 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	case *core.ResetGroup:
 		e.body = groupRow(m, at, c.User, c.Group)
 	case *core.DeleteGroup:
-		e.body = groupRow(m, at, c.User, c.Group)
+		e.body, e.later = groupRow(m, at, c.User, c.Group), []string{"deadline_ts", "bound"}
 	case *core.RequestWithdrawal:
 		if out.Reject == core.OK {
 			e.body = l.withdraw(at, c).tree()
@@ -158,7 +158,9 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	default:
 		if out.Reject == core.OK {
 			e.body = l.operatorResult(at, cmd, m)
-			e.later = l.isNoOpPause(cmd, m)
+			if l.isNoOpPause(cmd, m) {
+				e.later = []string{"status", "paused"}
+			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(out.Ended)) {

@@ -883,8 +883,10 @@ func (l *expectations) claim(wire, code string, tree object, since uint64) (*ent
 			continue
 		}
 		want := e.body
-		if e.later && code == "" {
-			want = with(with(want, "status", tree["status"]), "paused", tree["paused"])
+		for _, name := range e.later {
+			if code == "" {
+				want = with(want, name, tree[name])
+			}
 		}
 		if e.code == code && (code != "" && code != "mandate_violation" || reflect.DeepEqual(want, tree)) {
 			e.claimed = true
