@@ -11,13 +11,15 @@ import (
 	"duplex/tools"
 )
 
-// ordersIn returns the orders that a call places, over REST or with a tool: one, those of a batch, or one
-// in the stead of another.
+// ordersIn returns the orders that a call places, over REST or with a tool: one, those of a batch, one in the
+// stead of another, or the sides of quotes.
 func ordersIn(r *callRow) []wireOrder {
 	path, _, _ := strings.Cut(r.Target, "?")
 	name, body := r.tool(), r.Body
 	if path == mcp.Path {
 		name, body = toolIn(r)
+	} else if r.Method == "PUT" && path == tools.PutQuotes.Path {
+		name = tools.PutQuotes.Name
 	} else if r.Method != "POST" {
 		return nil
 	}
@@ -29,6 +31,8 @@ func ordersIn(r *callRow) []wireOrder {
 			return nil
 		}
 		return batch.Orders
+	case name == tools.PutQuotes.Name:
+		return sidesIn(body)
 	case name == tools.PlaceOrder.Name || path == tools.PlaceOrder.Path:
 		id = ""
 	case name == tools.ReplaceOrder.Name || replaces:
@@ -43,9 +47,32 @@ func ordersIn(r *callRow) []wireOrder {
 	return []wireOrder{o}
 }
 
+// sidesIn returns the sides of quotes that are not null, as orders of YES.
+func sidesIn(body []byte) (list []wireOrder) {
+	var in struct {
+		Quotes []struct {
+			Market   uint32 `json:"market_id"`
+			Bid, Ask *wireOrder
+		}
+	}
+	if json.Unmarshal(body, &in) != nil {
+		return nil
+	}
+	for _, q := range in.Quotes {
+		for i, o := range []*wireOrder{q.Bid, q.Ask} {
+			if o != nil {
+				o.Market, o.Side, o.Outcome, o.Quotes = q.Market, [...]string{"buy", "sell"}[i], "yes", true
+				list = append(list, *o)
+			}
+		}
+	}
+	return list
+}
+
 // wireOrder is an order as a call has it. A replace has no market, side and outcome, but the order in
 // whose stead it is.
 type wireOrder struct {
+	Quotes   bool   `json:"-"` // a side of a quote, of which the group has one at most however often it is sent
 	ClientID string `json:"client_order_id"`
 	Replaces string `json:"order_id"`
 	Market   uint32 `json:"market_id"`

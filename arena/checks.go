@@ -199,6 +199,9 @@ func (t *tested) lostPlacements(fault string) (lost lostOrders) {
 			continue
 		}
 		for _, o := range ordersIn(r) {
+			if o.Quotes {
+				continue
+			}
 			lost.orders++
 			first := t.accepted(o.ClientID)
 			if first != 0 {

@@ -52,6 +52,23 @@ func TestEveryRoute(t *testing.T) {
 	want("preview", p.Status == "executed" && p.Fee == 250, err)
 	list, err := bob.PlaceOrders(ctx, []schemas.PlaceOrder{limit(1, "no", 5000, 4), limit(1, "no", 5000, 4)})
 	want("batch", err == nil && list[0].Outcome != nil && list[0].FilledQty == 4 && list[1].Error.Code == "duplicate_client_order_id", err)
+	side := func(id, tick int) *schemas.QuoteSide {
+		return &schemas.QuoteSide{ClientOrderID: schemas.U64(id), Tick: schemas.Int(tick), Qty: 3}
+	}
+	quoted, err := alice.PutQuotes(ctx, []schemas.Quote{{MarketID: 2, Generation: 1, GroupID: 7, Bid: side(11, 4600), Ask: side(12, 5000)}, {MarketID: 3, Generation: 9, GroupID: 7, Ask: side(13, 5000)}})
+	want("quotes", err == nil && quoted[0].Bid.Outcome.RestingQty == 3 && quoted[0].Ask.Outcome.ClientOrderID == 12 && quoted[1].Bid.Error.Code == "stale_generation", err)
+	quoted, err = alice.PutQuotes(ctx, []schemas.Quote{{MarketID: 2, Generation: 1, GroupID: 7, Ask: side(14, 5000)}})
+	want("quotes again", err == nil && quoted[0].Bid.Emptied.Canceled == 1 && quoted[0].Ask.Outcome.Kept && quoted[0].Ask.Outcome.ClientOrderID == 12, err)
+	_, err = alice.PutQuotes(ctx, []schemas.Quote{{MarketID: 2, Generation: 1, GroupID: 7}})
+	want("no quotes", true, err)
+	g, err := alice.SetGroup(ctx, schemas.SetGroup{GroupPath: schemas.GroupPath{GroupID: 7}, FillLimit: 100, WindowMs: 5000})
+	want("set group", g.FillLimit == 100, err)
+	groups, err := alice.Groups(ctx)
+	want("groups", len(groups.Groups) == 1 && groups.Groups[0].GroupID == 7, err)
+	_, err = alice.ResetGroup(ctx, 7)
+	want("reset group", true, err)
+	g, err = alice.DeleteGroup(ctx, 7)
+	want("delete group", g.FillLimit == 0, err)
 	d, err := alice.Decrease(ctx, schemas.DecreaseOrder{OrderID: o.OrderID, ReduceTo: schemas.Ptr(schemas.Int(5))})
 	want("decrease", d.RemainingQty == 5, err)
 	row, err := alice.Order(ctx, o.OrderID)
@@ -92,7 +109,13 @@ func TestEveryRoute(t *testing.T) {
 	want("arm", armed.Armed, err)
 	dead, err := alice.Deadman(ctx)
 	want("deadman", dead.Armed, err)
-	off, err := alice.DisarmDeadman(ctx)
+	armed, err = alice.ArmGroupDeadman(ctx, 7, 60_000)
+	want("arm a group", armed.Armed && armed.GroupID == 7, err)
+	groups, err = alice.Groups(ctx)
+	want("armed groups", len(groups.Groups) == 1 && groups.Groups[0].DeadlineTs > 0, err)
+	off, err := alice.DisarmGroupDeadman(ctx, 7)
+	want("disarm a group", !off.Armed && off.GroupID == 7, err)
+	off, err = alice.DisarmDeadman(ctx)
 	want("disarm", !off.Armed, err)
 	w, err := alice.Withdraw(ctx, schemas.RequestWithdrawal{ClientWithdrawalID: "w", Amount: 5, Destination: "bank"})
 	want("withdraw", w.Status == "pending", err)
@@ -134,7 +157,7 @@ func TestEveryRoute(t *testing.T) {
 	for range alice.AllDeposits(ctx, schemas.ListDeposits{}) {
 		n++
 	}
-	want("all of them", n == 6, nil)
+	want("all of them", n == 9, nil)
 	if _, err = alice.Redeem(ctx, schemas.Redeem{MarketID: 1, Qty: 1}); err == nil {
 		t.Error("redeemed a pair that the account does not hold")
 	}

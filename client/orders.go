@@ -11,6 +11,9 @@ const (
 	routeOrder  = "/v1/portfolio/orders/{order_id}"
 	routeByID   = "/v1/portfolio/orders/by-client-order-id/{client_order_id}"
 	routeBatch  = "/v1/portfolio/orders/batch"
+	routeQuotes = "/v1/portfolio/quotes"
+	routeGroups = "/v1/portfolio/groups"
+	routeGroup  = routeGroups + "/{group_id}"
 
 	replaceSuffix  = "/replace"
 	decreaseSuffix = "/decrease"
@@ -36,6 +39,32 @@ func (c *Client) PlaceOrders(ctx context.Context, orders []schemas.PlaceOrder) (
 		return out, err
 	}
 	return out, c.settleBatch(ctx, orders, out, repeated)
+}
+
+// PutQuotes quotes up to 20 markets, each for a group of orders (docs/rules/orders.md#quotes). The results are in the
+// order of the request; each side is an outcome, the number of orders that a nil side canceled, or an error.
+func (c *Client) PutQuotes(ctx context.Context, quotes []schemas.Quote) ([]schemas.QuoteResult, error) {
+	return do[[]schemas.QuoteResult](ctx, c, "PUT", routeQuotes, schemas.PutQuotes{Quotes: quotes})
+}
+
+// SetGroup bounds how many contracts the orders of a group fill in a window (docs/rules/orders.md#group-bounds).
+func (c *Client) SetGroup(ctx context.Context, g schemas.SetGroup) (schemas.GroupChanged, error) {
+	return do[schemas.GroupChanged](ctx, c, "PUT", routeGroup, g)
+}
+
+// ResetGroup lets a group that has tripped take orders again, and counts from 0.
+func (c *Client) ResetGroup(ctx context.Context, id uint32) (schemas.GroupChanged, error) {
+	return do[schemas.GroupChanged](ctx, c, "POST", routeGroup+"/reset", schemas.GroupPath{GroupID: schemas.Int(id)})
+}
+
+// DeleteGroup removes the bound of a group, whose orders stay.
+func (c *Client) DeleteGroup(ctx context.Context, id uint32) (schemas.GroupChanged, error) {
+	return do[schemas.GroupChanged](ctx, c, "DELETE", routeGroup, schemas.GroupPath{GroupID: schemas.Int(id)})
+}
+
+// Groups returns the account's groups that have a bound, a dead-man switch or a connection.
+func (c *Client) Groups(ctx context.Context) (schemas.GroupList, error) {
+	return do[schemas.GroupList](ctx, c, "GET", routeGroups, schemas.None{})
 }
 
 // Preview returns the result that a placement would have now, without placing it.

@@ -42,15 +42,25 @@ const (
 // ArmDeadman cancels everything unless it is armed again within the time, which is
 // 1000 to 60000 ms.
 func (c *Client) ArmDeadman(ctx context.Context, timeoutMs int) (schemas.Armed, error) {
-	return do[schemas.Armed](ctx, c, "POST", routeDeadman, schemas.ArmDeadman{TimeoutMs: schemas.Int(timeoutMs)})
+	return c.ArmGroupDeadman(ctx, 0, timeoutMs)
 }
 
 // DisarmDeadman takes the dead-man switch off and cancels nothing.
 func (c *Client) DisarmDeadman(ctx context.Context) (schemas.Disarmed, error) {
-	return do[schemas.Disarmed](ctx, c, "DELETE", routeDeadman, schemas.None{})
+	return c.DisarmGroupDeadman(ctx, 0)
 }
 
-// Deadman reads the switch.
+// ArmGroupDeadman is ArmDeadman for the orders of a group alone. The switches do not affect each other.
+func (c *Client) ArmGroupDeadman(ctx context.Context, group uint32, timeoutMs int) (schemas.Armed, error) {
+	return do[schemas.Armed](ctx, c, "POST", routeDeadman, schemas.ArmDeadman{TimeoutMs: schemas.Int(timeoutMs), GroupID: schemas.Int(group)})
+}
+
+// DisarmGroupDeadman is DisarmDeadman for the switch of a group.
+func (c *Client) DisarmGroupDeadman(ctx context.Context, group uint32) (schemas.Disarmed, error) {
+	return do[schemas.Disarmed](ctx, c, "DELETE", routeDeadman, schemas.DeadmanQuery{GroupID: schemas.Int(group)})
+}
+
+// Deadman reads the switch of the account. Groups shows those of groups.
 func (c *Client) Deadman(ctx context.Context) (schemas.Deadman, error) {
 	return do[schemas.Deadman](ctx, c, "GET", routeDeadman, schemas.None{})
 }

@@ -189,6 +189,8 @@ func (r *request) isCancel() bool {
 func (r *request) sendsSameBytes(several bool) bool {
 	path, _, _ := strings.Cut(r.target, "?")
 	switch r.method {
+	case "PUT": // of a quote that came twice the second does nothing, and a bound set again is the same
+		return true
 	case "DELETE":
 		return !several || path == routeOrders || path == routeDeadman
 	case "POST":

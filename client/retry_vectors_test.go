@@ -150,6 +150,9 @@ func (c *retryCase) run(t *testing.T) {
 		_, err = client.Decrease(ctx, schemas.DecreaseOrder{OrderID: 9, ReduceBy: one})
 	case "redeem":
 		_, err = client.Redeem(ctx, schemas.Redeem{MarketID: 1, Qty: 1})
+	case "quote":
+		var results any // an object here
+		err = client.Do(ctx, "PUT", routeQuotes, schemas.PutQuotes{Quotes: []schemas.Quote{{MarketID: 1, Generation: 1, GroupID: 7}}}, &results)
 	case "forecast":
 		_, err = client.SubmitForecast(ctx, schemas.SubmitForecast{MarketID: 1, Generation: 1, P: 6000})
 	case "deadman":

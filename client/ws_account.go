@@ -95,6 +95,9 @@ func (a *Account) apply(raw []byte) error {
 		return decodeThen(raw, func(e *schemas.PositionEvent) { a.position(&e.Position) })
 	case "deadman":
 		return decodeThen(raw, func(e *schemas.DeadmanEvent) {
+			if e.GroupID != 0 {
+				return
+			}
 			a.Deadman = schemas.Deadman{Armed: e.Armed, TimeoutMs: e.TimeoutMs, DeadlineTs: e.DeadlineTs}
 		})
 	default:

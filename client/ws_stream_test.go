@@ -316,3 +316,19 @@ func TestStreamOverARestart(t *testing.T) {
 		t.Errorf("ended with %v", err)
 	}
 }
+
+// TestSwitchOfTheAccount tests that Account keeps the dead-man switch of the account when that of a group fires.
+func TestSwitchOfTheAccount(t *testing.T) {
+	var a Account
+	for _, event := range []string{
+		`{"event":"deadman","ts":"1","armed":true,"fired":false,"timeout_ms":5000,"deadline_ts":"9","group_id":0}`,
+		`{"event":"deadman","ts":"2","armed":false,"fired":true,"timeout_ms":0,"deadline_ts":"0","group_id":7}`,
+	} {
+		if err := a.apply([]byte(event)); err != nil {
+			t.Fatal(err)
+		}
+		if a.Deadman.DeadlineTs != 9 {
+			t.Errorf("after %s: %+v", event, a.Deadman)
+		}
+	}
+}

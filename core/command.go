@@ -101,7 +101,9 @@ func PlacementOf(cmd Command) *PlaceOrder {
 	case *ReplaceOrder:
 		return &c.PlaceOrder
 	case *QuoteSide:
-		return &c.PlaceOrder
+		if !c.Cancel {
+			return &c.PlaceOrder
+		}
 	}
 	return nil
 }

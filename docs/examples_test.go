@@ -500,6 +500,8 @@ func cost(line string) (string, error) {
 		return fmt.Sprint(tools.PlaceOrder.Tokens(&schemas.PlaceOrder{})), nil
 	case "place_orders":
 		return fmt.Sprint(tools.PlaceOrders.Tokens(&schemas.PlaceOrders{Orders: make([]schemas.PlaceOrder, n)})), nil
+	case "put_quotes":
+		return fmt.Sprint(tools.PutQuotes.Tokens(&schemas.PutQuotes{Quotes: make([]schemas.Quote, n)})), nil
 	case "cancel_orders":
 		return fmt.Sprint(tools.CancelOrders.Tokens(&schemas.CancelOrders{OrderIDs: make([]schemas.U64, n)})), nil
 	}

@@ -245,8 +245,10 @@ func decodeMember(v jsontext.Value, f *field, target reflect.Value, from locatio
 		v = f.lossless(v)
 	}
 	switch {
-	case f.elem != nil:
+	case f.elem != nil && f.list:
 		return decodeObjects(v, f, target, from, at)
+	case f.elem != nil:
+		return decodeNullable(v, f, target, from, at)
 	case f.kind == kindRaw:
 		target.SetBytes(bytes.Clone(v))
 	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strictOptions) != nil:
@@ -282,6 +284,20 @@ func (f *field) wrongItem(v jsontext.Value, t reflect.Type) (n int, item jsontex
 		}
 	}
 	return 0, nil
+}
+
+// decodeNullable decodes an object or null. A fault that the core records stays with the object.
+func decodeNullable(v jsontext.Value, f *field, target reflect.Value, from location, at string) (out faultSet) {
+	switch v.Kind() {
+	case 'n':
+	case '{':
+		one := reflect.New(target.Type().Elem())
+		out = deferToCore(decodeObject(v, f.elem, one.Elem(), from, at), one.Elem())
+		target.Set(one)
+	default:
+		out.add(newFault("schema_violation", at, Shown(v), f.domainText))
+	}
+	return out
 }
 
 // decodeObjects decodes an array of objects. An order whose only fault is one that the

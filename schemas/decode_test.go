@@ -373,6 +373,8 @@ func TestNullArguments(t *testing.T) {
 		{&PlaceOrders{}, `{"orders":[` + nulls + `]}`, ""},
 		{&PlaceOrders{}, `{"orders":[` + with(named, "side", "null") + `]}`, "schema_violation"},
 		{&PlaceOrders{}, `{"orders":null}`, "schema_violation"},
+		{&PutQuotes{}, `{"quotes":[{"market_id":1,"generation":3,"group_id":7,"bid":{"client_order_id":"1","tick":4700,"qty":null},"ask":null}]}`, "schema_violation"},
+		{&PutQuotes{}, `{"quotes":[{"market_id":1,"generation":null,"group_id":7,"bid":null,"ask":null}]}`, "schema_violation"},
 		{&PlaceOrders{}, `{"orders":[null]}`, "schema_violation"},
 		{&ListOrders{}, `{"status":null,"order_id":null,"client_order_id":null,"market_id":null,"limit":null,"cursor":null,"min_seq":null}`, ""},
 		{&CancelOneOrder{}, `{"order_id":"1","client_order_id":null}`, ""},

@@ -64,6 +64,7 @@ var ErrorTable = []ErrorInfo{
 	registry(273, "stale_generation", 409, Never, "The market slot is in another generation than the order names.", "Read the round of this market_id again."),
 	registry(274, "group_tripped", 403, Never, "The group of the order has tripped: its fills reached its bound.", "Look at the fills; then reset the group, and use a new client_order_id."),
 	registry(275, "too_late", 400, Never, "The order reached the book after its not_after_ts.", "Nothing was placed. Use a new client_order_id, and a later not_after_ts or none."),
+	registry(276, "crossed_quote", 400, Never, "The bid of the quote is not below its ask.", "Nothing changed. Quote again with two new client_order_ids, and the bid below the ask."),
 
 	// The gate: faults of the request itself.
 	gateway("unauthorized", 401, 0, Never, "Signature, key or timestamp missing or wrong.", "Sign timestamp, method, target and body as sent, within 5 s of the venue's clock."),
@@ -87,7 +88,7 @@ var ErrorTable = []ErrorInfo{
 	// The gate: objects that do not exist, or exist already.
 	gateway("round_not_found", 404, 0, Never, "This market never opened, or its round is no longer kept.", "List rounds."),
 	gateway("unknown_group", 404, 0, Never, "The group_id is not from 1 to 4294967295, or the group has no bound to reset.", "List your groups."),
-	gateway("group_limit_reached", 403, 0, Never, "The account has 200 groups with a bound.", "Delete one."),
+	gateway("group_limit_reached", 403, 0, Never, "The account has 200 groups with a bound, a dead-man switch or a connection.", "Delete the bound of one, or disarm its switch."),
 	gateway("unknown_agent", 404, 0, Never, "No agent of yours has this id.", "List your agents."),
 	gateway("unknown_withdrawal", 404, 0, Never, "No withdrawal of yours has this id.", "List withdrawals."),
 	gateway("unknown_user", 404, 0, Never, "No account has this id.", "List users."),
@@ -210,6 +211,7 @@ var FaultyFields = map[string][]string{
 	"unknown_order":                  {"order_id", "client_order_id"},
 	"duplicate_client_order_id":      {"client_order_id"},
 	"invalid_decrease":               {"reduce_to", "reduce_by"},
+	"crossed_quote":                  {"tick"},
 	"insufficient_position":          {"qty"},
 	"insufficient_balance":           {"qty", "amount"},
 	"reduce_only_violation":          {"qty"},

@@ -146,6 +146,7 @@ func newField(m Member) field {
 }
 
 func (f *field) setType(t reflect.Type) {
+	m := t
 	if t == reflect.TypeFor[jsontext.Value]() {
 		f.kind = kindRaw
 		return
@@ -166,7 +167,7 @@ func (f *field) setType(t reflect.Type) {
 		f.kind = kindString
 	case t.Kind() == reflect.Bool:
 		f.kind = kindBool
-	case t.Kind() == reflect.Struct && f.list:
+	case t.Kind() == reflect.Struct && (f.list || m.Kind() == reflect.Pointer):
 		f.kind, f.elem = kindObject, requestTypeOf(t)
 	default:
 		panic(fmt.Sprintf("schemas: %s cannot be a field of a request", t))
@@ -200,6 +201,9 @@ func (f *field) describeItem() string {
 	case kindDollars:
 		return "dollars over 0 with at most two decimals"
 	case kindObject, kindRaw:
+		if f.Type.Kind() == reflect.Pointer {
+			return "an object or null"
+		}
 		return "an object"
 	default:
 		return f.describeText()

@@ -12,8 +12,9 @@ type SetGroup struct {
 	WindowMs  Int `json:"window_ms" minimum:"100" maximum:"3600000" example:"5000"`
 }
 
-// GroupRow is a group with a bound: FillLimit and Filled in contracts. Numbers are 0, and flags false, where it
-// has none. It has no docs on the wire, because four tools show it.
+// GroupRow is a group with a bound, an armed dead-man switch or a connection: FillLimit and Filled in contracts,
+// DeadlineTs that of the switch in ns. Numbers are 0, and flags false, where it has none. It has no docs on the wire,
+// because four tools show it.
 type GroupRow struct {
 	GroupID    uint32 `json:"group_id"`
 	FillLimit  int64  `json:"fill_limit"`

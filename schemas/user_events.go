@@ -71,10 +71,11 @@ type WithdrawalEvent struct {
 // DeadmanEvent reports that the dead-man switch was armed, was disarmed or has fired.
 type DeadmanEvent struct {
 	EventHead
-	Armed      bool  `json:"armed"`
-	Fired      bool  `json:"fired"`
-	TimeoutMs  int64 `json:"timeout_ms"`
-	DeadlineTs U64   `json:"deadline_ts" pattern:"^[0-9]+$" doc:"ns"`
+	Armed      bool   `json:"armed"`
+	Fired      bool   `json:"fired"`
+	TimeoutMs  int64  `json:"timeout_ms"`
+	DeadlineTs U64    `json:"deadline_ts" pattern:"^[0-9]+$" doc:"ns"`
+	GroupID    uint32 `json:"group_id" doc:"0: the switch of the account"`
 }
 
 // KeyRevokedEvent reports that a key of the account was revoked.
@@ -87,7 +88,7 @@ type KeyRevokedEvent struct {
 // result of wait_for_event. Msg is the msg member of the event lane.
 type WaitedEvent struct {
 	Seq  U64            `json:"seq" pattern:"^[0-9]+$"`
-	Kind string         `json:"kind" enum:"order,fill,balance,position,settlement,deposit,withdrawal,transfer,account,deadman,round"`
+	Kind string         `json:"kind" enum:"order,fill,balance,position,settlement,deposit,withdrawal,transfer,account,deadman,group,round"`
 	Msg  jsontext.Value `json:"msg" doc:"The members of the event lane's message that an agent acts on; prices at 1e8, money in pips"`
 }
 

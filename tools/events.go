@@ -26,7 +26,7 @@ func EventOf(e *view.UserEvent) (kind string, msg any) {
 	case *core.Withdrawal:
 		return "withdrawal", schemas.WithdrawalEvent{Event: "withdrawal", Withdrawal: WithdrawalOf(x)}
 	case *core.DeadmanChanged:
-		return "deadman", schemas.DeadmanEvent{EventHead: head("deadman"), Armed: x.Armed, Fired: x.Fired, TimeoutMs: int64(x.TimeoutMs), DeadlineTs: ns(x.Deadline)}
+		return "deadman", schemas.DeadmanEvent{EventHead: head("deadman"), Armed: x.Armed, Fired: x.Fired, TimeoutMs: int64(x.TimeoutMs), DeadlineTs: ns(x.Deadline), GroupID: x.Group}
 	case *core.GroupChanged:
 		return "group", schemas.GroupEvent{EventHead: head("group"), Change: x.Change.String(), Group: GroupOf(&x.Group)}
 	case *core.Transferred:

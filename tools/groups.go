@@ -19,7 +19,7 @@ var SetGroup = &Op[schemas.SetGroup, schemas.GroupChanged]{
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.SetGroup) (schemas.GroupChanged, error) {
 		c := &core.SetGroup{User: caller.User, Key: caller.KeyNumber(), Group: uint32(in.GroupID), FillLimit: core.Qty(in.FillLimit), WindowMs: uint32(in.WindowMs)}
-		return groupChanged(c.Group)(v.submit(ctx, &caller, c))
+		return v.groupChanged(c.User, c.Group)(v.submit(ctx, &caller, c))
 	},
 }
 
@@ -30,7 +30,7 @@ var ResetGroup = &Op[schemas.GroupPath, schemas.GroupChanged]{
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GroupPath) (schemas.GroupChanged, error) {
 		c := &core.ResetGroup{User: caller.User, Key: caller.KeyNumber(), Group: uint32(in.GroupID)}
-		return groupChanged(c.Group)(v.submit(ctx, &caller, c))
+		return v.groupChanged(c.User, c.Group)(v.submit(ctx, &caller, c))
 	},
 }
 
@@ -41,14 +41,14 @@ var DeleteGroup = &Op[schemas.GroupPath, schemas.GroupChanged]{
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GroupPath) (schemas.GroupChanged, error) {
 		c := &core.DeleteGroup{User: caller.User, Key: caller.KeyNumber(), Group: uint32(in.GroupID)}
-		return groupChanged(c.Group)(v.submit(ctx, &caller, c))
+		return v.groupChanged(c.User, c.Group)(v.submit(ctx, &caller, c))
 	},
 }
 
 var ListGroups = &Op[schemas.None, schemas.GroupList]{
 	Spec: Spec{
 		Name: "list_groups", Title: "Your groups", Method: "GET", Path: "/v1/portfolio/groups", Scope: core.ScopeRead,
-		Doc: "Your groups that have a bound, with what counts now.",
+		Doc: "Your groups that have a bound or a dead-man switch.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (out schemas.GroupList, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
@@ -59,23 +59,33 @@ var ListGroups = &Op[schemas.None, schemas.GroupList]{
 	},
 }
 
-// groupChanged returns the row of a group after a command. One that changed nothing has no event, and no bound.
-func groupChanged(id uint32) func(engine.Receipt, error) (schemas.GroupChanged, error) {
+// groupChanged returns the row of a group after a command. One that changed nothing has no event, and the group no
+// bound: what else it has is that of now.
+func (v *Venue) groupChanged(u core.UserID, id uint32) func(engine.Receipt, error) (schemas.GroupChanged, error) {
 	return func(r engine.Receipt, err error) (out schemas.GroupChanged, _ error) {
 		if r, err = Accepted(r, err); err != nil {
 			return out, err
 		}
-		out.GroupRow, out.Seq = schemas.GroupRow{GroupID: id}, schemas.U64(r.Stamp.Seq)
+		out.Seq = schemas.U64(r.Stamp.Seq)
 		for _, e := range r.Events {
 			if e, ok := e.(*core.GroupChanged); ok {
 				out.GroupRow = GroupOf(&e.Group)
+				return out, nil
 			}
 		}
+		out.GroupRow = schemas.GroupRow{GroupID: id}
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			for _, g := range GroupsOf(m, u, v.Config.Now()) {
+				if g.GroupID == id {
+					out.DeadlineTs, out.Bound = g.DeadlineTs, g.Bound
+				}
+			}
+		})
 		return out, nil
 	}
 }
 
-// GroupsOf returns the groups of an account that have a bound, as of ts in ns.
+// GroupsOf returns the groups for which an account has set something, as of ts in ns.
 func GroupsOf(v *venue.Venue, u core.UserID, ts int64) []schemas.GroupRow {
 	out := []schemas.GroupRow{}
 	for g := range v.Groups(u, max(ts, v.Now().Ts)) {
@@ -86,5 +96,5 @@ func GroupsOf(v *venue.Venue, u core.UserID, ts int64) []schemas.GroupRow {
 
 // GroupOf converts a group.
 func GroupOf(g *core.Group) schemas.GroupRow {
-	return schemas.GroupRow{GroupID: g.ID, FillLimit: int64(g.FillLimit), WindowMs: int64(g.WindowMs), Filled: int64(g.Filled), Tripped: g.Tripped}
+	return schemas.GroupRow{GroupID: g.ID, FillLimit: int64(g.FillLimit), WindowMs: int64(g.WindowMs), Filled: int64(g.Filled), Tripped: g.Tripped, DeadlineTs: ns(g.Deadline), Bound: g.Bound}
 }

@@ -4,6 +4,7 @@ package tools
 // RouteOnly and ToolOnly, AdvanceClock of an arena, and the agent lane's own wait_for_event.
 var Operations = []Operation{
 	PlaceOrders,
+	PutQuotes,
 	CancelOrders,
 	CancelAllOrders,
 	DecreaseOrder,

@@ -333,16 +333,20 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 	}
 	id := core.OrderID(r.Stamp.Seq)
 	out := schemas.Outcome{OrderID: schemas.U64(id), ClientOrderID: in.ClientOrderID, Seq: schemas.U64(r.Stamp.Seq), Fills: []schemas.OutcomeFill{}}
-	var left, level core.Qty
+	var left, total core.Qty
+	var own core.LevelChanged // the level of the order
 	for _, e := range r.Events {
 		switch e := e.(type) {
 		case *core.OrderPlaced:
 			left = e.Place.Qty
+			own.Market, own.Bid, own.Tick = e.Place.Market, core.IsBid(e.Place.Side, e.Place.Outcome), core.InYes(e.Place.Outcome, e.Tick)
 			if e.Tick != e.Place.Tick {
 				out.WorstTick = int64(e.Tick)
 			}
-		case *core.LevelChanged:
-			level = e.Qty // if the order rests, the newest is that of its own level
+		case *core.LevelChanged: // others may follow, of a group that the order trips
+			if e.Market == own.Market && e.Bid == own.Bid && e.Tick == own.Tick {
+				total = e.Qty
+			}
 		case *core.Filled:
 			out.Fills = append(out.Fills, schemas.OutcomeFill{TickYes: int64(e.TickYes), Qty: int64(e.Qty), Path: e.Path.String()})
 			out.FilledQty += int64(e.Qty)
@@ -365,7 +369,7 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 		out.Status, out.RestingQty = core.Resting.String(), int64(left)
 	}
 	if out.RestingQty > 0 {
-		out.QueueAhead = schemas.Ptr(int64(level - left))
+		out.QueueAhead = schemas.Ptr(int64(total - left))
 	}
 	return out, nil
 }

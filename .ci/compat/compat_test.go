@@ -191,8 +191,7 @@ func TestWhatBreaks(t *testing.T) {
 	for name, c := range map[string]struct{ from, to string }{
 		"an added member of an answer": {`"server_time": {`, `"more": {"type": "string"}, "server_time": {`},
 		"an added code":                {`"funding_unavailable",`, `"funding_unavailable", "funding_late",`},
-		"an added reason": {`"replaced"
-    ],`, `"replaced", "outlived"],`},
+		"an added reason":              {`"replaced",`, `"replaced", "outlived",`},
 	} {
 		more := strings.Replace(was, c.from, c.to, 1)
 		if broken := breaking(t, []byte(was), []byte(more)); more == was || len(broken) > 0 {

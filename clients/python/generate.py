@@ -139,7 +139,7 @@ class Operation:
             target = f"query({target}, {{{pairs}}})"
         if not self.body:
             return f'"{self.http}", {target}'
-        body = {"place_orders": '{"orders": [with_client_order_id(o) for o in body["orders"]]}', "preview_order": "with_client_order_id(body)"}.get(self.id, "body")
+        body = {"place_orders": '{"orders": [with_client_order_id(o) for o in body["orders"]]}', "put_quotes": '{"quotes": [quote_with_client_order_ids(q) for q in body["quotes"]]}', "preview_order": "with_client_order_id(body)"}.get(self.id, "body")
         return f'"{self.http}", {target}, {body}'
 
     def method(self, asynchronous):
@@ -176,7 +176,7 @@ def api(document):
         "",
         "from . import records",
         "from .core import client_order_id as client_order_id_of",
-        "from .core import query, with_client_order_id",
+        "from .core import query, quote_with_client_order_ids, with_client_order_id",
     ]
     for asynchronous, name in ((False, "Api"), (True, "AsyncApi")):
         lines += ["", "", f"class {name}:", f'    """The routes of a venue{", for asyncio" if asynchronous else ""}."""', "", f"    {'async ' if asynchronous else ''}def call(self, method: str, target: str, body: Any = None) -> Any:", '        """Sends one request and returns the body of its response."""', "        raise NotImplementedError"]

@@ -48,8 +48,8 @@ func (c *idempotencyCache) begin(repeat string, now tools.WallTime) (f *idempote
 }
 
 // run calls do for the first of several exact repeats and returns its result to
-// all of them. If the command is marked and its outcome is unknown, a repeat executes again: it
-// gets the receipt of the first, or is the first itself.
+// all of them. If the command is marked and its outcome is unknown, or that of one in a batch, a repeat
+// executes again: it gets the receipt of the first, or is the first itself.
 func (c *idempotencyCache) run(repeat string, now tools.WallTime, marked bool, do func() (any, error)) (any, error) {
 	f, isFirst := c.begin(repeat, now)
 	if !isFirst {
@@ -60,7 +60,8 @@ func (c *idempotencyCache) run(repeat string, now tools.WallTime, marked bool, d
 	f.err = tools.NewError("internal") // what repeats get if do panics
 	out, err := do()
 	f.out, f.err = out, err
-	if marked && errors.Is(err, engine.ErrUnknown) || err != nil && schemas.ErrorInfoOf(tools.ErrorOf(err).Code).Retry == schemas.Safe {
+	some, batch := out.(interface{ Unfinished() bool })
+	if marked && (errors.Is(err, engine.ErrUnknown) || err == nil && batch && some.Unfinished()) || err != nil && schemas.ErrorInfoOf(tools.ErrorOf(err).Code).Retry == schemas.Safe {
 		c.forget(repeat) // surely no effect: a repeat executes again
 	}
 	return out, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"duplex/core/engine"
+	"duplex/schemas"
 	"duplex/tools"
 )
 
@@ -47,6 +48,31 @@ func TestIdempotencyDropsSafeFailures(t *testing.T) {
 		_, err := o.run("a", tools.WallTime(i), false, func() (any, error) { return 0, c.err })
 		if got := tools.ErrorOf(err).Code; got != c.code {
 			t.Errorf("call %d: %s, want %s", i, got, c.code)
+		}
+	}
+}
+
+// TestIdempotencyOfBatches checks that marked commands are sent again if the outcome of one is unknown, because those
+// that were executed have their receipts, and that the first answer stays in all other cases.
+func TestIdempotencyOfBatches(t *testing.T) {
+	outcome := func(code string) *schemas.QuoteResults {
+		e := schemas.ErrorOf(code)
+		side := schemas.QuotedSide{Emptied: &schemas.QuoteEmptied{}}
+		return &schemas.QuoteResults{Results: []schemas.QuoteResult{{Bid: side, Ask: side}, {Bid: side, Ask: schemas.QuotedSide{Error: &e}}}}
+	}
+	for _, c := range []struct {
+		code   string
+		marked bool
+		want   int
+	}{{"sequencing_timeout", true, 2}, {"shed", true, 2}, {"stale_generation", true, 1}, {"sequencing_timeout", false, 1}} {
+		o, did := &idempotencyCache{entries: map[string]*idempotentCall{}}, 0
+		for range 2 {
+			if _, err := o.run("a", 0, c.marked, func() (any, error) { did++; return outcome(c.code), nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if did != c.want {
+			t.Errorf("%s, marked %t: executed %d times, want %d", c.code, c.marked, did, c.want)
 		}
 	}
 }

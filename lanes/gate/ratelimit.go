@@ -230,6 +230,17 @@ func (b *TokenBucket) draw(now time.Time) {
 	}
 }
 
+// bucketOf returns the bucket that pays for a command of an account. Of the two sides of a quote one costs a token.
+func bucketOf(cmd core.Command) (which tools.Bucket, costs bool) {
+	switch c := cmd.(type) {
+	case *core.CancelOrder, *core.CancelAll, *core.ArmDeadman, *core.DisarmDeadman, *core.BindOrders:
+		return tools.Cancel, true
+	case *core.QuoteSide:
+		return tools.Write, c.Side == core.Buy
+	}
+	return tools.Write, true
+}
+
 // drawForeign draws what the commands that another member has taken cost there, so that a key which is
 // spread over the members has its rate once (docs/rules/limits.md#buckets).
 func (g *Gate) drawForeign(cmds []core.Command) {
@@ -243,10 +254,9 @@ func (g *Gate) drawForeign(cmds []core.Command) {
 		if k == nil {
 			continue
 		}
-		which := tools.Write
-		switch cmd.(type) {
-		case *core.CancelOrder, *core.CancelAll, *core.ArmDeadman, *core.DisarmDeadman:
-			which = tools.Cancel
+		which, costs := bucketOf(cmd)
+		if !costs {
+			continue
 		}
 		kb, shared := g.rateLimiters.limitersOf(k), g.rateLimiters.sharedLimiters(k.User)
 		g.rateLimiters.updateWriteRate(kb, shared, k.User, now)

@@ -209,3 +209,20 @@ func TestWriteRateScales(t *testing.T) {
 		t.Errorf("a burst of 240 cancels: %v", err)
 	}
 }
+
+// TestBucketOfCommands checks which bucket pays for what another member has taken.
+func TestBucketOfCommands(t *testing.T) {
+	bid, ask := &core.QuoteSide{}, &core.QuoteSide{PlaceOrder: core.PlaceOrder{Side: core.Sell}}
+	for _, c := range []struct {
+		cmd   core.Command
+		which tools.Bucket
+		costs bool
+	}{
+		{&core.PlaceOrder{}, tools.Write, true}, {&core.PlaceOrder{Side: core.Sell}, tools.Write, true}, {bid, tools.Write, true}, {ask, tools.Write, false},
+		{&core.SetGroup{}, tools.Write, true}, {&core.CancelAll{}, tools.Cancel, true}, {&core.BindOrders{}, tools.Cancel, true},
+	} {
+		if which, costs := bucketOf(c.cmd); which != c.which || costs != c.costs {
+			t.Errorf("%T: %s, %t, want %s, %t", c.cmd, which, costs, c.which, c.costs)
+		}
+	}
+}

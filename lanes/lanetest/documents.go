@@ -60,7 +60,7 @@ func fixedValues() map[string][]string {
 		"side": Named(core.Buy), "taker_side": Named(core.Buy), "outcome": outcomes, "taker_outcome": outcomes, "winner": outcomes,
 		"type": Named(core.Limit), "ReplaceOrder.type": {core.Limit.String()}, "tif": Named(core.GTC), "path": Named(core.Direct),
 		"LedgerRow.kind": view.LedgerKinds(), "list_ledger.kind": view.LedgerKinds(), "list_orders.status": orders, "list_markets.status": rounds,
-		"Outcome.status": placed, "Preview.status": placed, "Replacement.status": placed, "Canceled.status": {core.Canceled.String()},
+		"Outcome.status": placed, "Preview.status": placed, "Replacement.status": placed, "QuoteOutcome.status": placed, "Canceled.status": {core.Canceled.String()},
 		"Decreased.status": {core.Resting.String(), core.PartiallyFilled.String(), core.Canceled.String()},
 		"outcome_status":   {core.Settled.String(), core.Void.String()}, "state": Named(core.AgentActive), "scopes": core.Scopes(255).Names(),
 		"cause": Named(core.CauseOrder), "code": schemas.Codes(), "origin": origins, "channel": schemas.WSChannels, "channels": schemas.WSChannels, "WSError.name": wsErrors,
@@ -68,7 +68,7 @@ func fixedValues() map[string][]string {
 		"GroupEvent.change": core.GroupChanges(),
 	}
 	reasons := Named(core.NoReason)
-	for _, name := range []string{"Outcome", "Preview", "Replacement"} {
+	for _, name := range []string{"Outcome", "Preview", "Replacement", "QuoteOutcome"} {
 		out[name+".reason"] = reasons
 	}
 	for _, name := range []string{"Order", "OrderRead"} {

@@ -27,6 +27,13 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 		for i, r := range out.Results {
 			items.add(r.Canceled, r.Error, &schemas.CancelOneOrder{OrderID: &ids[i]})
 		}
+	case *schemas.QuoteResults:
+		quotes := in.(*schemas.PutQuotes).Quotes
+		for i := range out.Results {
+			for _, s := range out.Results[i].Sides() {
+				items.add(s, s.Error, &quotes[i])
+			}
+		}
 	}
 	if !items.rejected {
 		b, err := gate.EncodeJSON(out)
@@ -35,6 +42,10 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 		}
 		b = l.completeRows(c, t, in, b)
 		switch out := out.(type) {
+		case *schemas.QuoteResults:
+			if len(b) >= maxAnswerBytes {
+				b = mustEncode(quoteRows(out, shortSides(out)))
+			}
 		case *schemas.Outcome:
 			b = hintCanceled(b, &in.(*schemas.OrderArguments).PlaceOrder, out.Reason)
 		case *schemas.Replacement:
@@ -44,9 +55,39 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 		}
 		return b, nil
 	}
-	return l.completeRows(c, t, in, mustEncode(struct {
-		Results []any `json:"results"`
-	}{items.addHints(l, c, t)})), nil
+	results := items.addHints(l, c, t)
+	if quotes, ok := out.(*schemas.QuoteResults); ok {
+		return mustEncode(quoteRows(quotes, results)), nil
+	}
+	return l.completeRows(c, t, in, mustEncode(batchAnswer{results})), nil
+}
+
+type batchAnswer struct {
+	Results []any `json:"results"`
+}
+
+// quoteRows puts the results of sides in place of those of some quotes.
+func quoteRows(q *schemas.QuoteResults, sides []any) batchAnswer {
+	rows := make([]any, len(q.Results))
+	for i, r := range q.Results {
+		rows[i] = struct {
+			MarketID uint32 `json:"market_id"`
+			GroupID  uint32 `json:"group_id"`
+			Bid      any    `json:"bid"`
+			Ask      any    `json:"ask"`
+		}{r.MarketID, r.GroupID, sides[2*i], sides[2*i+1]}
+	}
+	return batchAnswer{rows}
+}
+
+// shortSides returns the results of sides without their defaults, so that forty of them fit into one answer.
+func shortSides(q *schemas.QuoteResults) (sides []any) {
+	for i := range q.Results {
+		for _, s := range q.Results[i].Sides() {
+			sides = append(sides, parseRow(mustEncode(s)).withoutDefaults().encode())
+		}
+	}
+	return sides
 }
 
 // batchItems are the items of a batch's result.
@@ -92,10 +133,14 @@ func (x *batchItems) addHints(l *Lane, c *call, t *tool) []any {
 			shown[m.MarketID] = true
 		}
 	}
-	if tooLong(results) {
+	room := addedRoom
+	if t.add == 0 {
+		room = 0
+	}
+	if tooLong(results, room) {
 		x.shorten()
 	}
-	for i := len(results) - 1; i > 0 && tooLong(results); i-- {
+	for i := len(results) - 1; i > 0 && tooLong(results, room); i-- {
 		if r := x.errors[i]; r != nil && r.Hint == asTheFirst {
 			r.Next = nil
 		}
@@ -103,13 +148,14 @@ func (x *batchItems) addHints(l *Lane, c *call, t *tool) []any {
 	return results
 }
 
-// tooLong reports whether results are over maxAnswerBytes, with the members that are added to those of orders.
-func tooLong(results []any) bool {
+// tooLong reports whether results are over maxAnswerBytes, with the room for the members that are added to those of
+// orders.
+func tooLong(results []any, room int) bool {
 	n := len(`{"results":[]}`)
 	for _, r := range results {
 		n += len(mustEncode(r)) + len(",")
 		if _, ok := r.(*schemas.ToolError); !ok {
-			n += addedRoom
+			n += room
 		}
 	}
 	return n > maxAnswerBytes

@@ -101,6 +101,8 @@ func (x *hintBuilder) addHints() {
 		if p != nil {
 			x.hintBatch(p)
 		}
+	case *schemas.Quote:
+		x.hintQuote(p)
 	case *schemas.RequestWithdrawal:
 		if p != nil && x.Error.Code == "insufficient_balance" {
 			x.hintWithdrawal(p)
@@ -148,6 +150,8 @@ func (x *hintBuilder) suggestSeries() {
 		p := x.venue.Placement(x.caller(), in)
 		market, generation = p.MarketID, p.Generation
 	case *schemas.SubmitForecast:
+		market, generation = in.MarketID, in.Generation
+	case *schemas.Quote:
 		market, generation = in.MarketID, in.Generation
 	case *schemas.Redeem:
 		market = in.MarketID
@@ -199,6 +203,9 @@ func (x *hintBuilder) hintUnknownOutcome() {
 	case *schemas.ReplaceOrder:
 		x.say("", "The outcome is unknown: look the new order up by its client_order_id, or send the same call again; it cannot be placed twice.")
 		x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
+	case *schemas.PutQuotes, *schemas.Quote:
+		x.say("", "The outcome is unknown: read what rests, then quote again with new client_order_ids.")
+		x.suggestCall("list_orders", "status", openStatuses)
 	case *schemas.CancelOneOrder:
 		x.say("", "The outcome is unknown: send the same call again, which cancels nothing twice, or read the order.")
 		if in.ClientOrderID != nil {

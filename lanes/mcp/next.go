@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -99,6 +100,8 @@ func (x *hintBuilder) placement() *schemas.PlaceOrder {
 	switch in := x.input.(type) {
 	case *schemas.PlaceOrder:
 		return in
+	case *schemas.Quote:
+		return &schemas.PlaceOrder{MarketID: in.MarketID, Generation: in.Generation}
 	case *schemas.ReplaceOrder:
 		if in != nil {
 			return x.venue.Placement(x.caller(), in)
@@ -115,7 +118,22 @@ func (x *hintBuilder) arguments() jsontext.Value {
 	if x.tool.spec == &tools.CancelOrders.Spec {
 		return mustEncode(map[string]jsontext.Value{"order_id": valueAt(x.call.meta.Args, fmt.Sprintf("order_ids[%d]", x.item))})
 	}
+	if x.tool.spec == &tools.PutQuotes.Spec {
+		return x.quoteArguments()
+	}
 	return valueAt(x.call.meta.Args, fmt.Sprintf("orders[%d]", x.item))
+}
+
+// quoteArguments returns the arguments of a side of a quote, as they were sent, beside those of both sides.
+func (x *hintBuilder) quoteArguments() jsontext.Value {
+	var all, side map[string]jsontext.Value
+	quote := valueAt(x.call.meta.Args, fmt.Sprintf("quotes[%d]", x.item/2))
+	_ = json.Unmarshal(quote, &all)                                                // it was decoded before
+	_ = json.Unmarshal(valueAt(quote, [...]string{"bid", "ask"}[x.item%2]), &side) // null has none
+	delete(all, "bid")
+	delete(all, "ask")
+	maps.Copy(all, side)
+	return mustEncode(all)
 }
 
 // named returns the arguments by name.
@@ -164,6 +182,9 @@ func (x *hintBuilder) sameCall() *schemas.NextCall {
 	tool, arguments := x.tool.spec.Name, objectOf(x.arguments())
 	if x.item != wholeCall && tool == tools.PlaceOrders.Name {
 		tool = tools.PlaceOrder.Name
+	}
+	if x.item != wholeCall && tool == tools.PutQuotes.Name {
+		arguments = map[string]any{"quotes": []any{valueAt(x.call.meta.Args, fmt.Sprintf("quotes[%d]", x.item/2))}}
 	}
 	if arguments == nil {
 		arguments = map[string]any{}

@@ -69,6 +69,30 @@ func (x *hintBuilder) suggestFit(p *schemas.PlaceOrder) {
 	}
 }
 
+// hintQuote adds the hints for a side of a quote. Next is a read: a preview would count the orders of the group.
+func (x *hintBuilder) hintQuote(q *schemas.Quote) {
+	switch x.Error.Code {
+	case "shed", "draining", "sequencing_timeout", "stale_generation", "unknown_market", "market_not_trading", "market_paused", "user_suspended", "mandate_violation":
+	case "group_tripped":
+		x.Next = &schemas.NextCall{Tool: tools.ListGroups.Name, Arguments: map[string]any{}}
+	case "insufficient_balance", "bad_qty":
+		x.Next = &schemas.NextCall{Tool: tools.GetAccount.Name, Arguments: map[string]any{}}
+	case "duplicate_client_order_id", "open_order_limit":
+		x.suggestCall(tools.ListOrders.Name, "market_id", int64(q.MarketID))
+	default:
+		x.Next = &schemas.NextCall{Tool: tools.GetOrderbook.Name, Arguments: map[string]any{"market_id": int64(q.MarketID), "depth": 5}}
+	}
+	switch x.Error.Code {
+	case "bad_qty":
+		x.Field, x.Limit = "qty", "an integer from 1 to 1000000"
+	case "client_order_id_required":
+		x.Field, x.Limit = "client_order_id", "a string of decimal digits, not 0, new for every order"
+	case "bad_price_tick":
+		x.Field, x.Hint = "tick", x.general // the nearest ticks say more than the grid
+		x.nearestTicks([]*schemas.QuoteSide{q.Bid, q.Ask}[x.item%2].Tick)
+	}
+}
+
 // sayUsedUp says that next has a new id, if the core rejected the order, which uses up its client_order_id.
 func (x *hintBuilder) sayUsedUp() {
 	if x.Error.Origin == schemas.OriginCore && x.Error.Code != "client_order_id_required" && !x.tool.spec.ReadOnly() {
@@ -163,22 +187,9 @@ func (x *hintBuilder) hintTicks(p *schemas.PlaceOrder) {
 	if p.IsMarket() {
 		x.Field = "worst_tick"
 	}
-	var grid core.Grid
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { grid = v.Rules().Grid })
-	t := core.Tick(min(max(p.LimitTick(), 0), schemas.TickMax+1))
-	below, above := grid.Nearest(t)
-	switch {
-	case below == 0:
-		x.Limit = fmt.Sprintf("the lowest legal tick is %d", above)
-	case above == 0:
-		x.Limit = fmt.Sprintf("the highest legal tick is %d", below)
-	default:
-		x.Limit = fmt.Sprintf("the nearest legal ticks are %d and %d", below, above)
-	}
-	x.Hint = capitalize(x.Limit) + ". " + x.Hint
+	t, below, above, cents := x.nearestTicks(p.LimitTick())
 	meant := *p
-	if t >= 1 && t < 100 && grid.Legal(t*100) {
-		x.Hint = fmt.Sprintf("%d is not cents: %d cents is %d. ", t, t, t*100) + x.Hint
+	if cents {
 		tick := schemas.Int(t * 100)
 		if meant.Tick = &tick; p.IsMarket() {
 			meant.Tick, meant.WorstTick = nil, &tick
@@ -189,6 +200,27 @@ func (x *hintBuilder) hintTicks(p *schemas.PlaceOrder) {
 		return
 	}
 	x.suggestFit(&meant)
+}
+
+// nearestTicks names the nearest legal ticks, and returns them beside the tick, and whether that is likely cents.
+func (x *hintBuilder) nearestTicks(sent schemas.Int) (t, below, above core.Tick, cents bool) {
+	var grid core.Grid
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { grid = v.Rules().Grid })
+	t = core.Tick(min(max(sent, 0), schemas.TickMax+1))
+	below, above = grid.Nearest(t)
+	switch {
+	case below == 0:
+		x.Limit = fmt.Sprintf("the lowest legal tick is %d", above)
+	case above == 0:
+		x.Limit = fmt.Sprintf("the highest legal tick is %d", below)
+	default:
+		x.Limit = fmt.Sprintf("the nearest legal ticks are %d and %d", below, above)
+	}
+	x.Hint = capitalize(x.Limit) + ". " + x.Hint
+	if cents = t >= 1 && t < 100 && grid.Legal(t*100); cents {
+		x.Hint = fmt.Sprintf("%d is not cents: %d cents is %d. ", t, t, t*100) + x.Hint
+	}
+	return t, below, above, cents
 }
 
 // suggestReplace suggests the same replace with the nearest legal tick that is not worse, under a free id.

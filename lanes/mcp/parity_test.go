@@ -200,7 +200,7 @@ func sameOutput(t *testing.T, name string, tool property, route *huma.Schema) {
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	d := newTestVenue(t)
-	destructive := []string{"cancel_order", "cancel_orders", "cancel_all_orders", "decrease_order", "replace_order", "redeem_pairs", "request_withdrawal"}
+	destructive := []string{"cancel_order", "cancel_orders", "cancel_all_orders", "decrease_order", "replace_order", "put_quotes", "redeem_pairs", "request_withdrawal"}
 	for name, x := range d.definitions(d.alice) {
 		if len(x.Annotations) != 4 || x.Title == "" || len(x.Description) < 40 {
 			t.Errorf("%s: %+v, want four annotations, a title and a description of 40 characters", name, x)

@@ -190,7 +190,7 @@ func (l *Lane) account(c *call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	deadman, err := l.runRead(c, tools.GetDeadman, &schemas.None{})
+	deadman, err := l.runRead(c, tools.GetDeadman, &schemas.DeadmanQuery{})
 	return fmt.Sprintf(`{"account":%s,"balance":%s,"positions":%s,"orders":%s,"deadman":%s}`, account, balance, positions, orders, deadman), err
 }
 

@@ -144,6 +144,9 @@ func bound(n int) *int64 {
 	return &m
 }
 
+// quoteMembers describes an item of put_quotes in fewer tokens than a schema of both sides.
+const quoteMembers = "{market_id, generation, group_id, bid, ask, not_after_ts?}; a side: {client_order_id, tick, qty} of YES, or null"
+
 // typeSchema returns the schema of the type of an argument (sent) or of a member of a result.
 func typeSchema(t reflect.Type, sent bool) *schema {
 	switch t {
@@ -155,6 +158,8 @@ func typeSchema(t reflect.Type, sent bool) *schema {
 		return &schema{Type: "object"}
 	case reflect.TypeFor[schemas.PlaceOrder]():
 		return &schema{Type: "object", Description: "As the arguments of place_order"}
+	case reflect.TypeFor[schemas.Quote]():
+		return &schema{Type: "object", Description: quoteMembers}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -20,7 +20,7 @@ import (
 
 // The bounds of docs/rules/agents.md#toolsets, in tokens of 4 characters.
 const (
-	maxAllTokens       = 9800
+	maxAllTokens       = 10_000
 	maxCoreTokens      = 4500
 	maxCoreInputTokens = 3200 // without output schemas
 )

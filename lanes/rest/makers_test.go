@@ -2,9 +2,14 @@ package rest
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
 )
 
 // TestNotAfter checks that a placement, each item of a batch, a preview and a replace are judged by the stamp of the
@@ -133,4 +138,81 @@ func TestGroupBounds(t *testing.T) {
 	wants(h, alice, "POST", orders, order(7, group), 201, "")
 	row(wants(h, alice, "DELETE", groups+"/7", "", 200, ""), `{"group_id":7,"fill_limit":0,"window_ms":0,"filled":0,"tripped":false,"deadline_ts":"0","bound":false,"seq":"`)
 	row(wants(h, alice, "GET", groups, "", 200, ""), `{"groups":[],`)
+}
+
+// TestQueueAheadOfATrip checks that an order that trips the group of another account shows its own place in the
+// queue, and not that of the orders which are canceled behind it.
+func TestQueueAheadOfATrip(t *testing.T) {
+	t.Parallel()
+	h, alice, bob := newServer(t)
+	wants(h, bob, "PUT", "/v1/portfolio/groups/7", `{"fill_limit":1,"window_ms":5000}`, 200, "")
+	wants(h, bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":3,"group_id":7}`, 201, "")
+	wants(h, bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"2","market_id":1,"side":"buy","outcome":"yes","tick":4900,"qty":4,"group_id":7}`, 201, "")
+	placed := wants(h, alice, "POST", "/v1/portfolio/orders", order(1, ""), 201, "")
+	if !strings.Contains(placed, `"resting_qty":7`) || !strings.Contains(placed, `"queue_ahead":0}`) {
+		t.Errorf("%s, want 7 that rest behind none", placed)
+	}
+}
+
+// TestGroupDeadman checks that the dead-man switch of a group cancels the orders of the group alone, that the switches
+// do not affect each other, and that a group with one has a row.
+func TestGroupDeadman(t *testing.T) {
+	t.Parallel()
+	h, alice, _ := newServer(t)
+	h.FreezeClock()
+	const deadman, groups, orders = "/v1/portfolio/deadman", "/v1/portfolio/groups", "/v1/portfolio/orders"
+	ms := regexp.MustCompile(`("deadline_ts":"[0-9]{13})[0-9]{6}`) // each command has a stamp of its own, 1 ns later
+	answer := func(method, target, body string) string {
+		t.Helper()
+		return ms.ReplaceAllString(wants(h, alice, method, target, body, 200, ""), "$1")
+	}
+	is := func(method, target, body, want string) {
+		t.Helper()
+		if got := answer(method, target, body); got != want {
+			t.Errorf("%s %s %s: %s, want %s", method, target, body, got, want)
+		}
+	}
+	in := func(d time.Duration) string { return fmt.Sprint((h.Now() + d.Nanoseconds()) / core.NsPerMs) }
+	mine := field(t, wants(h, alice, "POST", orders, order(1, `,"group_id":7`), 201, ""), "order_id").(string)
+	others := field(t, wants(h, alice, "POST", orders, order(2, `,"group_id":8`), 201, ""), "order_id").(string)
+	is("POST", deadman, `{"timeout_ms":2000,"group_id":7}`, `{"timeout_ms":2000,"armed":true,"group_id":7}`)
+	is("POST", deadman, `{"timeout_ms":9000,"group_id":0}`, `{"timeout_ms":9000,"armed":true,"group_id":0}`)
+	is("POST", deadman, `{"timeout_ms":9000,"group_id":9}`, `{"timeout_ms":9000,"armed":true,"group_id":9}`)
+	is("GET", deadman+"?group_id=7", "", `{"armed":true,"timeout_ms":2000,"deadline_ts":"`+in(2*time.Second)+`","group_id":7}`)
+	is("GET", deadman+"?group_id=8", "", `{"armed":false,"timeout_ms":0,"deadline_ts":"0","group_id":8}`)
+	is("GET", deadman, "", `{"armed":true,"timeout_ms":9000,"deadline_ts":"`+in(9*time.Second)+`","group_id":0}`)
+	row := `{"group_id":7,"fill_limit":0,"window_ms":0,"filled":0,"tripped":false,"deadline_ts":"` + in(2*time.Second) + `","bound":false`
+	if list := answer("GET", groups, ""); !strings.HasPrefix(list, `{"groups":[`+row+`},{"group_id":9,`) {
+		t.Errorf("the groups: %s", list)
+	}
+	if got := answer("DELETE", groups+"/7", ""); !strings.HasPrefix(got, row+`,"seq":`) {
+		t.Errorf("a bound that is not there is removed: %s, want %s", got, row)
+	}
+	is("DELETE", deadman+"?group_id=9", "", `{"armed":false,"group_id":9}`)
+	is("DELETE", deadman+"?group_id=10", "", `{"armed":false,"group_id":10}`)
+
+	h.AdvanceClock(2500 * time.Millisecond)
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { _, deadline := v.Deadman(1, 7); return deadline == 0 })
+	for id, want := range map[string]string{mine: `"reason":"deadman"`, others: `"status":"resting"`} {
+		if got := wants(h, alice, "GET", orders+"/"+id, "", 200, ""); !strings.Contains(got, want) {
+			t.Errorf("order %s: %s, want %s", id, got, want)
+		}
+	}
+	if got := wants(h, alice, "GET", deadman, "", 200, ""); !strings.HasPrefix(got, `{"armed":true,`) {
+		t.Errorf("the switch of the account: %s", got)
+	}
+	if list := wants(h, alice, "GET", groups, "", 200, ""); !strings.HasPrefix(list, `{"groups":[],`) {
+		t.Errorf("the groups after that: %s", list)
+	}
+
+	for _, body := range []string{`{"timeout_ms":2000,"group_id":-1}`, `{"timeout_ms":2000,"group_id":4294967296}`, `{"timeout_ms":2000,"group_id":"7"}`, `{"timeout_ms":2000,"group_id":null}`} {
+		wants(h, alice, "POST", deadman, body, 400, "schema_violation")
+	}
+	wants(h, alice, "POST", deadman, `{"timeout_ms":1,"group_id":7}`, 400, "invalid_timeout")
+	wants(h, alice, "DELETE", deadman+"?group_id=x", "", 400, "schema_violation")
+	for id := range core.GroupsMax {
+		h.Submit(&core.ArmDeadman{User: 1, TimeoutMs: 60_000, Group: uint32(100 + id)})
+	}
+	wants(h, alice, "POST", deadman, `{"timeout_ms":2000,"group_id":7}`, 403, "group_limit_reached")
+	wants(h, alice, "POST", deadman, `{"timeout_ms":2000,"group_id":100}`, 200, "")
 }

@@ -170,6 +170,12 @@ func responseSchema(reg huma.Registry, t reflect.Type) *huma.Schema {
 	switch t {
 	case reflect.TypeFor[schemas.PlaceResults]():
 		return results("PlaceResult", reflect.TypeFor[schemas.Outcome]())
+	case reflect.TypeFor[schemas.QuoteResults]():
+		item := reg.Schema(reflect.TypeFor[schemas.QuoteResult](), true, "")
+		component(reg, "QuotedSide", &huma.Schema{AnyOf: []*huma.Schema{
+			reg.Schema(reflect.TypeFor[schemas.QuoteOutcome](), true, ""), reg.Schema(reflect.TypeFor[schemas.QuoteEmptied](), true, ""), errorBody(reg),
+		}})
+		return &huma.Schema{Type: huma.TypeArray, Items: item}
 	case reflect.TypeFor[schemas.CancelResults]():
 		return component(reg, t.Name(), &huma.Schema{Type: huma.TypeObject, Required: []string{"results"}, Properties: map[string]*huma.Schema{
 			"results": results("CancelResult", reflect.TypeFor[schemas.Canceled]()),
@@ -248,16 +254,15 @@ func finish(api *huma.OpenAPI) {
 		switch {
 		case !sent[name] && !used[name]:
 			delete(all, name)
-		case !sent[name]:
-			if s.AdditionalProperties == false {
-				s.AdditionalProperties = nil
-			}
-			allowNullObjects(api.Components.Schemas, s, api.Components.Schemas.TypeFromRef(schemadoc.Prefix+name))
+			continue
+		case !sent[name] && s.AdditionalProperties == false:
+			s.AdditionalProperties = nil
 		}
+		allowNullObjects(api.Components.Schemas, s, api.Components.Schemas.TypeFromRef(schemadoc.Prefix+name))
 	}
 }
 
-// allowNullObjects lets the members of a response be null that are a pointer to an object and always
+// allowNullObjects lets the members of a request or a response be null that are a pointer to an object and always
 // present. huma gives them the schema of the object alone. strike_tick keeps that, because tools that
 // compare documents would report a breaking change of a released response.
 func allowNullObjects(reg huma.Registry, s *huma.Schema, t reflect.Type) {

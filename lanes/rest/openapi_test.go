@@ -90,6 +90,7 @@ func TestDocumentIsComplete(t *testing.T) {
 		"unknown_user": true, "unknown_key": true, "duplicate_deposit_id": true, "invalid_transition": true,
 		"unknown_agent": true, "duplicate_agent_name": true, "duplicate_client_transfer_id": true, "stale_mandate": true, "agent_limit": true, "too_many_keys": true, "bad_mandate": true,
 		"self_approval": true, "unknown_approval": true, "duplicate_operator_name": true,
+		"crossed_quote": true, // of an item of quotes
 	}
 	for _, code := range schemas.Codes() {
 		if !elsewhere[code] && !bytes.Contains(raw, []byte("`"+code+"`")) {

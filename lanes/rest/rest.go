@@ -73,11 +73,14 @@ func setDeprecation(h http.Header, r *tools.Retirement) {
 	}
 }
 
-// unwrapBatch returns the array that REST answers to a batch placement; the agent lane
+// unwrapBatch returns the array that REST answers to a batch placement and to quotes; the agent lane
 // answers an object that contains it.
 func unwrapBatch(out any) any {
-	if p, ok := out.(*schemas.PlaceResults); ok {
-		return p.Results
+	switch out := out.(type) {
+	case *schemas.PlaceResults:
+		return out.Results
+	case *schemas.QuoteResults:
+		return out.Results
 	}
 	return out
 }

@@ -109,7 +109,7 @@ func TestSession(t *testing.T) {
 		{"/v1/exchange/retention", `{"tape_cap":1000,"terminal_cap":1000,"reject_cap":200,"fill_cap":2000,"ledger_cap":2000,"portfolio_rounds_cap":200,"deposits_cap":1000,"forecast_cap":1000,"event_cap":4096,"history":null}`},
 		{"/v1/exchange/schedule", `{"schedule":[]}`},
 		{"/v1/account/limits", `"write":{"sustained_rate_per_s":20,"burst":20},"cancel":{"sustained_rate_per_s":40,"burst":40}`},
-		{"/v1/portfolio/deadman", `{"armed":false,"timeout_ms":0,"deadline_ts":"0"}`},
+		{"/v1/portfolio/deadman", `{"armed":false,"timeout_ms":0,"deadline_ts":"0","group_id":0}`},
 		{"/v1/deposits/address", `"asset":"USD"`},
 		{"/v1/portfolio/settlements", `"settlements":[]`},
 		{"/v1/withdrawals", `"withdrawals":[]`},
@@ -481,7 +481,7 @@ func TestDeadman(t *testing.T) {
 	h, alice, _ := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	wants(h, alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":999}`, 400, "invalid_timeout")
-	if status, body := h.Call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":1000}`); status != 200 || body != `{"timeout_ms":1000,"armed":true}` {
+	if status, body := h.Call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":1000}`); status != 200 || body != `{"timeout_ms":1000,"armed":true,"group_id":0}` {
 		t.Errorf("arming the dead-man switch: %d %s, want 200 armed for 1000 ms", status, body)
 	}
 	h.AdvanceClock(time.Second)
@@ -491,7 +491,7 @@ func TestDeadman(t *testing.T) {
 	if !strings.Contains(body, `"reason":"deadman"`) {
 		t.Error(body)
 	}
-	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/deadman", ""); status != 200 || body != `{"armed":false}` {
+	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/deadman", ""); status != 200 || body != `{"armed":false,"group_id":0}` {
 		t.Errorf("disarming the dead-man switch: %d %s, want 200 and not armed", status, body)
 	}
 }

@@ -29,8 +29,8 @@ type entry struct {
 	reject  core.Reject
 	code    string
 	body    object
-	claimed bool // an answer was matched with it
-	later   bool // status and paused are those at the time of the answer, not of the command (docs/rules/operation.md#actions)
+	claimed bool     // an answer was matched with it
+	later   []string // members that are those at the time of the answer, not of the command (docs/rules/operation.md#actions)
 }
 
 // row is an order in its account's list.
@@ -42,6 +42,7 @@ type row struct {
 	status     core.OrderStatus
 	reason     string
 	filled     core.Qty
+	decreased  core.Qty // contracts taken off
 	created    core.Stamp
 	updated    uint64
 	evicted    bool
@@ -130,6 +131,8 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 		l.place(e, c, out, m)
 	case *core.ReplaceOrder:
 		l.replace(e, c, out, m)
+	case *core.QuoteSide:
+		l.quote(e, c, out, m)
 	case *core.CancelOrder:
 		e.body = object{"status": "canceled", "canceled_qty": num(out.Ended[c.Order].Left), "seq": str(at.Seq)}
 	case *core.DecreaseOrder:
@@ -137,9 +140,9 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	case *core.CancelAll:
 		e.body = object{"seq": str(at.Seq)}
 	case *core.ArmDeadman:
-		e.body = object{"timeout_ms": num(c.TimeoutMs), "armed": true}
+		e.body = object{"timeout_ms": num(c.TimeoutMs), "armed": true, "group_id": num(c.Group)}
 	case *core.DisarmDeadman:
-		e.body = object{"armed": false}
+		e.body = object{"armed": false, "group_id": num(c.Group)}
 	case *core.Redeem:
 		e.body = object{"market_id": num(c.Market), "qty": num(c.Qty), "credit": str(int64(c.Qty) * 10000), "seq": str(at.Seq)}
 	case *core.SetGroup:
@@ -147,7 +150,7 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	case *core.ResetGroup:
 		e.body = groupRow(m, at, c.User, c.Group)
 	case *core.DeleteGroup:
-		e.body = groupRow(m, at, c.User, c.Group)
+		e.body, e.later = groupRow(m, at, c.User, c.Group), []string{"deadline_ts", "bound"}
 	case *core.RequestWithdrawal:
 		if out.Reject == core.OK {
 			e.body = l.withdraw(at, c).tree()
@@ -155,7 +158,9 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	default:
 		if out.Reject == core.OK {
 			e.body = l.operatorResult(at, cmd, m)
-			e.later = l.isNoOpPause(cmd, m)
+			if l.isNoOpPause(cmd, m) {
+				e.later = []string{"status", "paused"}
+			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(out.Ended)) {
@@ -358,6 +363,63 @@ func (l *expectations) replace(e *entry, c *core.ReplaceOrder, out model.Outcome
 	}
 }
 
+// quote records a side of a quote: an order, whatever it sells or buys, or one that is kept.
+func (l *expectations) quote(e *entry, c *core.QuoteSide, out model.Outcome, m *model.Venue) {
+	switch q := out.Quoted; {
+	case c.Cancel && out.Reject == core.OK:
+		e.body = object{"canceled": num(q.Canceled), "seq": str(e.at.Seq)}
+	case c.Cancel:
+	case out.Reject == core.OK && q.Kept:
+		r := l.live[q.Order]
+		if left := r.Qty - r.filled - r.decreased; left != q.Left {
+			r.decreased, r.updated = r.decreased+left-q.Left, e.at.Seq
+		}
+		e.body = object{
+			"order_id": str(uint64(q.Order)), "client_order_id": str(r.ClientID), "status": "resting", "seq": str(e.at.Seq), "filled_qty": num(0), "resting_qty": num(q.Left),
+			"fills": []any{}, "fee": "0", "fee_usd": "0.00", "kept": true, "canceled": num(q.Canceled),
+		}
+	default:
+		p := l.quoted(e, c, out, m)
+		if l.place(e, &p, out, m); out.Reject == core.OK {
+			e.body["kept"], e.body["canceled"] = false, num(q.Canceled)
+		}
+	}
+}
+
+// quoted returns the order of a side: a sale of free contracts, or a buy of the other outcome. A sale that rests
+// reserves contracts that no other order does.
+func (l *expectations) quoted(e *entry, c *core.QuoteSide, out model.Outcome, m *model.Venue) core.PlaceOrder {
+	p := c.PlaceOrder
+	p.Type, p.TIF, p.Flags = core.Limit, core.GTC, core.QuoteFlags
+	held := core.Yes
+	if c.Side == core.Buy {
+		held = core.No
+	}
+	if _, opened := m.Market(c.Market); !opened {
+		p.Side, p.Outcome, p.Tick = core.Buy, held.Other(), core.InYes(held.Other(), c.Tick)
+		return p
+	}
+	at, resting := m.Position(c.User, c.Market), m.Resting()
+	free, reserved := at.Yes-at.YesReserved, at.YesReserved
+	if held == core.No {
+		free, reserved = at.No-at.NoReserved, at.NoReserved
+	}
+	sold := c.Qty <= free
+	if _, rests := resting[core.OrderID(e.at.Seq)]; rests && out.Reject == core.OK {
+		for id, r := range l.live {
+			if r.User == c.User && r.Market == c.Market && r.Side == core.Sell && r.Outcome == held {
+				reserved -= resting[id]
+			}
+		}
+		sold = reserved > 0
+	}
+	if p.Side, p.Outcome = core.Buy, held.Other(); sold {
+		p.Side, p.Outcome = core.Sell, held
+	}
+	p.Tick = core.InYes(p.Outcome, c.Tick)
+	return p
+}
+
 // violation returns the details of a mandate's rejection (docs/rules/agent-accounts.md#rejections).
 func violation(v *core.Violation) object {
 	out := object{"rule": v.Rule.String(), "rev": str(uint64(v.Rev))}
@@ -413,7 +475,7 @@ func groupRow(m *model.Venue, at core.Stamp, u core.UserID, id uint32) object {
 	}
 	return object{
 		"group_id": num(row.ID), "fill_limit": num(row.FillLimit), "window_ms": num(row.WindowMs), "filled": num(row.Filled), "tripped": row.Tripped,
-		"deadline_ts": "0", "bound": false, "seq": str(at.Seq),
+		"deadline_ts": str(row.Deadline), "bound": row.Bound, "seq": str(at.Seq),
 	}
 }
 
@@ -431,6 +493,7 @@ func (l *expectations) decrease(e *entry, c *core.DecreaseOrder, out model.Outco
 	r := l.live[c.Order]
 	left, still := m.Resting()[c.Order]
 	e.body = object{"order_id": str(uint64(c.Order)), "remaining_qty": num(left), "status": "canceled", "seq": str(e.at.Seq)}
+	r.decreased = r.Qty - r.filled - left
 	if r.updated = e.at.Seq; !still {
 		return
 	}

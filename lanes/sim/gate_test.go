@@ -55,6 +55,7 @@ type simGate struct {
 	n               int // number of requests created
 	signed          map[string]bool
 	expected        expectations
+	quoteIDs        uint64           // used for quotes
 	unresolved      []*request       // placements with unknown outcome, to be looked up
 	pendingCommands []pendingCommand // since the last start
 }

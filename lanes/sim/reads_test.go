@@ -99,8 +99,14 @@ func (l *readChecks) balance() error {
 }
 
 func (l *readChecks) deadman() error {
-	ms, deadline := l.m.Deadman(l.user)
-	return l.read(l.user, "", "/v1/portfolio/deadman", nil, "", object{"armed": deadline != 0, "timeout_ms": num(ms), "deadline_ts": str(deadline)})
+	for id := range uint32(3) {
+		ms, deadline := l.m.Deadman(l.user, id)
+		want := object{"armed": deadline != 0, "timeout_ms": num(ms), "deadline_ts": str(deadline), "group_id": num(id)}
+		if err := l.read(l.user, "", fmt.Sprintf("/v1/portfolio/deadman?group_id=%d", id), nil, "", want); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *readChecks) positions() error {

@@ -22,7 +22,7 @@ import (
 var statuses = map[string]int{
 	"unknown_market": 404, "insufficient_balance": 403, "insufficient_position": 403, "duplicate_client_order_id": 409, "bad_price_tick": 400, "bad_qty": 400,
 	"per_market_limit": 403, "market_not_trading": 409, "market_paused": 409, "unknown_order": 404, "invalid_decrease": 400, "client_order_id_required": 400,
-	"reduce_only_violation": 403, "user_suspended": 403, "open_order_limit": 403, "bad_expiry": 400, "mandate_violation": 403, "stale_generation": 409, "too_late": 400,
+	"reduce_only_violation": 403, "user_suspended": 403, "open_order_limit": 403, "bad_expiry": 400, "mandate_violation": 403, "stale_generation": 409, "too_late": 400, "crossed_quote": 400,
 	"duplicate_client_request_id": 409, "group_tripped": 403, "unknown_group": 404,
 	"unauthorized": 401, "missing_scope": 403, "rate_limited": 429, "invalid_timeout": 400, "schema_violation": 400, "bad_amount": 400,
 	"duplicate_client_withdrawal_id": 409, "round_not_found": 404, "shed": 503, "draining": 503, "sequencing_timeout": 504,
@@ -33,7 +33,7 @@ var statuses = map[string]int{
 var numbers = map[string]core.Reject{
 	"unknown_market": 256, "insufficient_balance": 257, "insufficient_position": 258, "duplicate_client_order_id": 259, "bad_price_tick": 260, "bad_qty": 261,
 	"per_market_limit": 262, "market_not_trading": 263, "market_paused": 264, "unknown_order": 265, "invalid_decrease": 266, "client_order_id_required": 267,
-	"reduce_only_violation": 268, "user_suspended": 269, "open_order_limit": 270, "bad_expiry": 271, "mandate_violation": 272, "stale_generation": 273, "group_tripped": 274, "too_late": 275,
+	"reduce_only_violation": 268, "user_suspended": 269, "open_order_limit": 270, "bad_expiry": 271, "mandate_violation": 272, "stale_generation": 273, "group_tripped": 274, "too_late": 275, "crossed_quote": 276,
 }
 
 // refusal returns the expected error object of a code.
@@ -137,7 +137,7 @@ func (r *reply) readREST(q *request, v any) (t replyResult, err error) {
 	}
 	switch v := v.(type) {
 	case []any:
-		t.parts = v
+		t.parts = q.sides(v)
 	case object:
 		t.tree = v
 		if q.operation.batch {
@@ -145,6 +145,22 @@ func (r *reply) readREST(q *request, v any) (t replyResult, err error) {
 		}
 	}
 	return t, nil
+}
+
+// sides returns the elements of a batch's answer: those of quotes are their sides, of the markets and groups sent.
+func (q *request) sides(parts []any) []any {
+	if q.operation.tool != "put_quotes" || 2*len(parts) != len(q.cmds) {
+		return parts
+	}
+	var sides []any
+	for i, x := range parts {
+		c, r := q.cmds[2*i].(*core.QuoteSide), x.(object)
+		if len(r) != 4 || r["market_id"] != num(c.Market) || r["group_id"] != num(c.Group) {
+			return nil
+		}
+		sides = append(sides, r["bid"], r["ask"])
+	}
+	return sides
 }
 
 // readError reads an error object and checks it against the registry.
@@ -223,6 +239,7 @@ func (r *reply) readTool(q *request, v any) (t replyResult, err error) {
 	q.takeAdded(tree)
 	if t.tree = tree; q.operation.batch {
 		t.parts, _ = tree["results"].([]any)
+		t.parts = q.sides(t.parts)
 	}
 	return t, nil
 }

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from . import records
 from .core import client_order_id as client_order_id_of
-from .core import query, with_client_order_id
+from .core import query, quote_with_client_order_ids, with_client_order_id
 
 
 class Api:
@@ -16,7 +16,7 @@ class Api:
         raise NotImplementedError
 
     def arm_deadman(self, body: records.ArmDeadman) -> records.Armed:
-        """Cancel all your orders unless you call this again in time: every third of timeout_ms while quotes rest. Scope `trade`, bucket `cancel`."""
+        """Cancel your orders, or a group's, unless you call again in time: every third of timeout_ms. Scope `trade`, bucket `cancel`."""
         return self.call("POST", "/v1/portfolio/deadman", body)
 
     def cancel(self, order_id: str) -> records.Canceled:
@@ -43,9 +43,9 @@ class Api:
         """Remove the bound of a group; its orders stay. Scope `trade`, bucket `write`."""
         return self.call("DELETE", f"/v1/portfolio/groups/{group_id}")
 
-    def disarm_deadman(self) -> records.Disarmed:
+    def disarm_deadman(self, *, group_id: int | None = None) -> records.Disarmed:
         """Disarm the dead-man switch; cancels nothing. Scope `trade`, bucket `cancel`."""
-        return self.call("DELETE", "/v1/portfolio/deadman")
+        return self.call("DELETE", query("/v1/portfolio/deadman", {"group_id": group_id}))
 
     def get_account(self, *, min_seq: str | None = None) -> records.Account:
         """Your state, cash and equity; as an agent, your mandate and what it still allows (headroom). Read it before trading and after mandate_violation. Scope `read`, bucket `read`."""
@@ -55,9 +55,9 @@ class Api:
         """Free and reserved cash. Contracts are in list_positions. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/portfolio/balance", {"min_seq": min_seq}))
 
-    def get_deadman(self) -> records.Deadman:
+    def get_deadman(self, *, group_id: int | None = None) -> records.DeadmanRead:
         """The dead-man switch: armed, timeout, deadline. Scope `read`, bucket `read`."""
-        return self.call("GET", "/v1/portfolio/deadman")
+        return self.call("GET", query("/v1/portfolio/deadman", {"group_id": group_id}))
 
     def get_deposit_address(self, *, min_seq: str | None = None) -> records.DepositAddress:
         """Where to send a deposit, and which asset. Arrived: list_deposits. Scope `read`, bucket `read`."""
@@ -200,7 +200,7 @@ class Api:
                 return
 
     def list_groups(self) -> records.GroupList:
-        """Your groups that have a bound, with what counts now. Scope `read`, bucket `read`."""
+        """Your groups that have a bound or a dead-man switch. Scope `read`, bucket `read`."""
         return self.call("GET", "/v1/portfolio/groups")
 
     def list_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
@@ -341,6 +341,10 @@ class Api:
         """What place_order with these arguments would do now. Changes nothing; use it when unsure. Scope `read`, bucket `read`."""
         return self.call("POST", "/v1/portfolio/orders/preview", with_client_order_id(body))
 
+    def put_quotes(self, body: records.PutQuotes) -> list[records.QuoteResult]:
+        """Set a group's one bid and one ask in each of up to 20 markets. Scope `trade`, bucket `write`."""
+        return self.call("PUT", "/v1/portfolio/quotes", {"quotes": [quote_with_client_order_ids(q) for q in body["quotes"]]})
+
     def redeem(self, body: records.Redeem) -> records.Redeemed:
         """Turn pairs of YES and NO that you hold into 10000 pips each, without a fee. Scope `trade`, bucket `write`."""
         return self.call("POST", "/v1/portfolio/redeem", body)
@@ -370,7 +374,7 @@ class AsyncApi:
         raise NotImplementedError
 
     async def arm_deadman(self, body: records.ArmDeadman) -> records.Armed:
-        """Cancel all your orders unless you call this again in time: every third of timeout_ms while quotes rest. Scope `trade`, bucket `cancel`."""
+        """Cancel your orders, or a group's, unless you call again in time: every third of timeout_ms. Scope `trade`, bucket `cancel`."""
         return await self.call("POST", "/v1/portfolio/deadman", body)
 
     async def cancel(self, order_id: str) -> records.Canceled:
@@ -397,9 +401,9 @@ class AsyncApi:
         """Remove the bound of a group; its orders stay. Scope `trade`, bucket `write`."""
         return await self.call("DELETE", f"/v1/portfolio/groups/{group_id}")
 
-    async def disarm_deadman(self) -> records.Disarmed:
+    async def disarm_deadman(self, *, group_id: int | None = None) -> records.Disarmed:
         """Disarm the dead-man switch; cancels nothing. Scope `trade`, bucket `cancel`."""
-        return await self.call("DELETE", "/v1/portfolio/deadman")
+        return await self.call("DELETE", query("/v1/portfolio/deadman", {"group_id": group_id}))
 
     async def get_account(self, *, min_seq: str | None = None) -> records.Account:
         """Your state, cash and equity; as an agent, your mandate and what it still allows (headroom). Read it before trading and after mandate_violation. Scope `read`, bucket `read`."""
@@ -409,9 +413,9 @@ class AsyncApi:
         """Free and reserved cash. Contracts are in list_positions. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/portfolio/balance", {"min_seq": min_seq}))
 
-    async def get_deadman(self) -> records.Deadman:
+    async def get_deadman(self, *, group_id: int | None = None) -> records.DeadmanRead:
         """The dead-man switch: armed, timeout, deadline. Scope `read`, bucket `read`."""
-        return await self.call("GET", "/v1/portfolio/deadman")
+        return await self.call("GET", query("/v1/portfolio/deadman", {"group_id": group_id}))
 
     async def get_deposit_address(self, *, min_seq: str | None = None) -> records.DepositAddress:
         """Where to send a deposit, and which asset. Arrived: list_deposits. Scope `read`, bucket `read`."""
@@ -560,7 +564,7 @@ class AsyncApi:
                 return
 
     async def list_groups(self) -> records.GroupList:
-        """Your groups that have a bound, with what counts now. Scope `read`, bucket `read`."""
+        """Your groups that have a bound or a dead-man switch. Scope `read`, bucket `read`."""
         return await self.call("GET", "/v1/portfolio/groups")
 
     async def list_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
@@ -709,6 +713,10 @@ class AsyncApi:
     async def preview(self, body: records.PlaceOrder) -> records.Preview:
         """What place_order with these arguments would do now. Changes nothing; use it when unsure. Scope `read`, bucket `read`."""
         return await self.call("POST", "/v1/portfolio/orders/preview", with_client_order_id(body))
+
+    async def put_quotes(self, body: records.PutQuotes) -> list[records.QuoteResult]:
+        """Set a group's one bid and one ask in each of up to 20 markets. Scope `trade`, bucket `write`."""
+        return await self.call("PUT", "/v1/portfolio/quotes", {"quotes": [quote_with_client_order_ids(q) for q in body["quotes"]]})
 
     async def redeem(self, body: records.Redeem) -> records.Redeemed:
         """Turn pairs of YES and NO that you hold into 10000 pips each, without a fee. Scope `trade`, bucket `write`."""

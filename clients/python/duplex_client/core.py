@@ -29,7 +29,7 @@ SAFE = frozenset({"rate_limited", "too_many_connections", "shed", "draining", "n
 UNKNOWN = frozenset({"sequencing_timeout", "internal"})
 # Writes whose exact repeat has no second effect (docs/rules/accounts.md#exact-repeats) and does no harm after a
 # restart, over which the venue forgets its first responses, as that of a decrease and a redemption would.
-SAME_BYTES = re.compile(r"DELETE /|POST /v1/(portfolio/deadman|forecasts|withdrawals)$")
+SAME_BYTES = re.compile(r"DELETE /|PUT /|POST /v1/(portfolio/deadman|forecasts|withdrawals)$")
 CANCEL = re.compile(r"DELETE /v1/portfolio/orders/(?!batch$)")
 READ = re.compile(r"GET /|POST /v1/portfolio/orders/preview$")
 
@@ -119,6 +119,11 @@ def client_order_id(text: str | int) -> str:
 def with_client_order_id(order: Any) -> Any:
     """Returns an order of which client_order_id may be any text as the venue takes it."""
     return {**order, "client_order_id": client_order_id(order["client_order_id"])} if "client_order_id" in order else order
+
+
+def quote_with_client_order_ids(quote: Any) -> Any:
+    """Returns a quote of which each client_order_id may be any text as the venue takes it."""
+    return {**quote, **{side: quote[side] and with_client_order_id(quote[side]) for side in ("bid", "ask") if side in quote}}
 
 
 @dataclass(frozen=True)

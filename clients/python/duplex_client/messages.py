@@ -22,6 +22,18 @@ class BalanceEvent(TypedDict):
 Band = TypedDict("Band", {"from": "int", "step": "int", "to": "int"})
 
 
+class BoundMessage(TypedDict):
+    id: "int"  # Chosen by the client; the answer repeats it
+    msg: "WSBound"
+    type: "Literal['ok']"
+
+
+class CancelOnDisconnectMessage(TypedDict):
+    cmd: "Literal['cancel_on_disconnect']"
+    id: "int"  # Chosen by the client; the answer repeats it
+    params: "WSCancelOnDisconnect"
+
+
 class Deadman(TypedDict):
     armed: "bool"
     deadline_ts: "str"  # ns
@@ -33,6 +45,7 @@ class DeadmanEvent(TypedDict):
     deadline_ts: "str"  # ns
     event: "Literal['deadman']"
     fired: "bool"
+    group_id: "int"  # 0: the switch of the account
     timeout_ms: "int"
     ts: "str"  # ns
 
@@ -433,6 +446,17 @@ class WSBookDelta(TypedDict):
     ts: "str"  # ns; stamp of the command with the message's seq
 
 
+class WSBound(TypedDict):
+    enabled: "bool"
+    group_id: "int"
+    seq: "str"
+
+
+class WSCancelOnDisconnect(TypedDict):
+    enabled: "bool"
+    group_id: NotRequired["int"]  # Orders of this group; 0: all
+
+
 class WSChange(TypedDict):
     delta: "int"
     outcome: "Literal['yes', 'no']"
@@ -446,7 +470,7 @@ class WSDraining(TypedDict):
 
 class WSError(TypedDict):
     code: "int"
-    name: "Literal['malformed_json', 'bad_params', 'unknown_command', 'unknown_channel', 'already_subscribed', 'unknown_sid', 'unknown_market', 'missing_scope', 'rate_limited', 'unsupported_action', 'too_many_subscriptions', 'sequencing_timeout']"
+    name: "Literal['malformed_json', 'bad_params', 'unknown_command', 'unknown_channel', 'already_subscribed', 'unknown_sid', 'unknown_market', 'missing_scope', 'rate_limited', 'unsupported_action', 'too_many_subscriptions', 'sequencing_timeout', 'shed', 'read_only_node', 'group_limit_reached']"
     retry_after_ms: NotRequired["str"]  # Of rate_limited
 
 
@@ -525,7 +549,7 @@ class WithdrawalEvent(TypedDict):
 
 BalanceCause = Literal["order", "decrease", "cancel", "expiry", "fill", "rebate", "referral", "redeem", "deposit", "withdrawal", "settlement", "transfer"]
 
-OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late"]
+OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "crossed_quote"]
 
 WSListSubscriptions = dict[str, Any]
 

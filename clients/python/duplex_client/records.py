@@ -47,11 +47,13 @@ class AccountRoundList(TypedDict):
 
 
 class ArmDeadman(TypedDict):
+    group_id: NotRequired["int"]
     timeout_ms: "int"  # Time to the cancel, ms
 
 
 class Armed(TypedDict):
     armed: "bool"
+    group_id: "int"
     timeout_ms: "int"
 
 
@@ -83,9 +85,10 @@ class Canceled(TypedDict):
     status: "Literal['canceled']"
 
 
-class Deadman(TypedDict):
+class DeadmanRead(TypedDict):
     armed: "bool"
     deadline_ts: "str"  # ns
+    group_id: "int"
     timeout_ms: "int"
 
 
@@ -123,6 +126,7 @@ class DepositRow(TypedDict):
 
 class Disarmed(TypedDict):
     armed: "bool"
+    group_id: "int"
 
 
 class Error(TypedDict):
@@ -586,6 +590,54 @@ class PriceRow(TypedDict):
     ts: "str"  # ns; start of the step
 
 
+class PutQuotes(TypedDict):
+    quotes: "list[Quote]"
+
+
+class Quote(TypedDict):
+    ask: "QuoteSide | None"  # To sell YES; null: none
+    bid: "QuoteSide | None"  # To buy YES; null: none
+    generation: "int"  # Round of the slot
+    group_id: "int"  # The group has at most one order on each side
+    market_id: "int"  # Market slot
+    not_after_ts: NotRequired["str"]  # Unix ns: later, too_late
+
+
+class QuoteEmptied(TypedDict):
+    canceled: "int"  # Orders canceled
+    seq: "str"
+
+
+class QuoteOutcome(TypedDict):
+    canceled: "int"  # Orders canceled for it
+    client_order_id: "str"
+    fee: "str"  # Pips; of these fills
+    fee_usd: "str"  # Dollars
+    filled_qty: "int"
+    fills: "list[OutcomeFill]"
+    kept: "bool"  # An older order, with its place in the queue
+    order_id: "str"
+    queue_ahead: NotRequired["int"]  # Contracts ahead at its price; present when it rests
+    reason: NotRequired["CancelReason"]  # Present when canceled
+    resting_qty: "int"
+    seq: "str"
+    status: "Literal['resting', 'partially_filled', 'executed', 'canceled']"
+    worst_tick: NotRequired["int"]  # Pips; present when a price collar chose it
+
+
+class QuoteResult(TypedDict):
+    ask: "QuotedSide"
+    bid: "QuotedSide"
+    group_id: "int"
+    market_id: "int"
+
+
+class QuoteSide(TypedDict):
+    client_order_id: "str"  # Digits, not 0; used once per account
+    qty: "int"  # Contracts
+    tick: "int"  # Pips of YES
+
+
 class Redeem(TypedDict):
     client_request_id: NotRequired["str"]  # Digits; used once
     market_id: "int"
@@ -874,14 +926,16 @@ class WithdrawalRead(TypedDict):
     withdrawal_id: "str"
 
 
-CancelReason = Literal["post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit"]
+CancelReason = Literal["post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect"]
 
 CancelResult = Canceled | ErrorBody
 
 Details = dict[str, str] | None
 
-ErrorCode = Literal["unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "unauthorized", "missing_scope", "self_approval", "forbidden_origin", "not_found", "method_not_allowed", "body_too_large", "unsupported_media_type", "unexpected_body", "malformed_json", "unknown_field", "invalid_timeout", "schema_violation", "bad_cursor", "bad_client_withdrawal_id", "bad_amount", "bad_destination", "round_not_found", "unknown_group", "group_limit_reached", "unknown_agent", "unknown_withdrawal", "unknown_user", "unknown_approval", "unknown_key", "duplicate_client_withdrawal_id", "duplicate_agent_name", "duplicate_client_transfer_id", "duplicate_client_request_id", "stale_mandate", "agent_limit", "too_many_keys", "bad_mandate", "duplicate_deposit_id", "duplicate_operator_name", "invalid_transition", "rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "sequencing_timeout", "internal", "funding_unavailable", "withdrawal_refused"]
+ErrorCode = Literal["unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "crossed_quote", "unauthorized", "missing_scope", "self_approval", "forbidden_origin", "not_found", "method_not_allowed", "body_too_large", "unsupported_media_type", "unexpected_body", "malformed_json", "unknown_field", "invalid_timeout", "schema_violation", "bad_cursor", "bad_client_withdrawal_id", "bad_amount", "bad_destination", "round_not_found", "unknown_group", "group_limit_reached", "unknown_agent", "unknown_withdrawal", "unknown_user", "unknown_approval", "unknown_key", "duplicate_client_withdrawal_id", "duplicate_agent_name", "duplicate_client_transfer_id", "duplicate_client_request_id", "stale_mandate", "agent_limit", "too_many_keys", "bad_mandate", "duplicate_deposit_id", "duplicate_operator_name", "invalid_transition", "rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "sequencing_timeout", "internal", "funding_unavailable", "withdrawal_refused"]
 
-OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late"]
+OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "crossed_quote"]
 
 PlaceResult = Outcome | ErrorBody
+
+QuotedSide = QuoteOutcome | QuoteEmptied | ErrorBody

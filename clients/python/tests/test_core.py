@@ -107,6 +107,7 @@ CALLS = {
     "cancel_all": lambda c: core.call(c, "DELETE", "/v1/portfolio/orders"),
     "decrease": lambda c: core.call(c, "POST", "/v1/portfolio/orders/9/decrease", {"reduce_by": 1}),
     "redeem": lambda c: core.call(c, "POST", "/v1/portfolio/redeem", {}),
+    "quote": lambda c: core.call(c, "PUT", "/v1/portfolio/quotes", {}),
     "forecast": lambda c: core.call(c, "POST", "/v1/forecasts", {}),
     "deadman": lambda c: core.call(c, "POST", "/v1/portfolio/deadman", {}),
     "withdraw": lambda c: core.call(c, "POST", "/v1/withdrawals", {}),

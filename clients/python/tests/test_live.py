@@ -201,6 +201,21 @@ class Live:
         self.assertEqual(listed[:2], [replaced["order_id"], placed["order_id"]])
         self.assertEqual(len(set(listed)), len(listed))
 
+    def test_quotes(self):
+        c, market = self.client, self.order()["market_id"]
+        quote = {"market_id": market, "generation": c.get_market(market)["generation"], "group_id": 7}
+        bid, ask = ({"client_order_id": str(uuid.uuid4()), "tick": tick, "qty": 2} for tick in (100, 9900))
+        (first,) = c.put_quotes({"quotes": [{**quote, "bid": bid, "ask": ask}]})
+        self.members(records.QuoteResult, first)
+        self.members(records.QuoteOutcome, first["bid"])
+        self.assertEqual([first[side]["status"] for side in ("bid", "ask")], ["resting", "resting"])
+        self.assertEqual(c.find(bid["client_order_id"])["order_id"], first["bid"]["order_id"])
+        (second,) = c.put_quotes({"quotes": [{**quote, "bid": {**bid, "client_order_id": str(uuid.uuid4()), "qty": 1}, "ask": None}]})
+        self.assertEqual([second["bid"][m] for m in ("order_id", "kept", "resting_qty")], [first["bid"]["order_id"], True, 1])
+        self.assertEqual(second["ask"]["canceled"], 1)
+        (third,) = c.put_quotes({"quotes": [{**quote, "bid": None, "ask": None}]})
+        self.assertEqual([third[side]["canceled"] for side in ("bid", "ask")], [1, 0])
+
     def test_lost_response_places_once(self):
         c, o = self.client, self.order()
         self.proxy.lose = b"POST "

@@ -227,6 +227,12 @@ export class Client {
     return this.call("POST", "/v1/portfolio/orders/batch", { orders: mapped });
   }
 
+  /** Quotes up to 20 markets, each for a group of orders. After a lost response the same signed bytes are sent again. */
+  async putQuotes(quotes: Schemas["Quote"][]): Promise<Schemas["QuoteResult"][]> {
+    const mapped = async (side: Schemas["QuoteSide"] | null) => side && { ...side, client_order_id: await clientOrderId(side.client_order_id) };
+    return this.call("PUT", "/v1/portfolio/quotes", { quotes: await Promise.all(quotes.map(async (q) => ({ ...q, bid: await mapped(q.bid), ask: await mapped(q.ask) }))) });
+  }
+
   async cancel(orderId: string): Promise<Schemas["Canceled"]> {
     return this.call("DELETE", `/v1/portfolio/orders/${encodeURIComponent(orderId)}`);
   }

@@ -9,7 +9,7 @@ export type Repeat =
   | "never";
 
 /** Requests whose exact repeat has no second effect (docs/rules/accounts.md#exact-repeats), also after a restart of the venue. */
-const exact = /^(DELETE \/|POST \/v1\/(portfolio\/deadman|forecasts|withdrawals)$)/;
+const exact = /^(DELETE \/|PUT \/|POST \/v1\/(portfolio\/deadman|forecasts|withdrawals)$)/;
 const read = /^(GET \/|POST \/v1\/portfolio\/orders\/preview$)/;
 
 export const repeatOf = (method: string, target: string): Repeat => (read.test(`${method} ${target}`) ? "any" : exact.test(`${method} ${target}`) ? "bytes" : "never");

@@ -105,6 +105,21 @@ test("an order with a text for its id: found, replaced, listed, canceled", async
   await client.cancelAll();
 });
 
+test("two sides of a quote: placed, kept, canceled", async () => {
+  const client = new Client(...venue);
+  const { market_id } = await order(client);
+  const { generation } = await client.call("GET", `/v1/markets/${market_id}`);
+  const id = `a quote of ${process.hrtime.bigint()}`;
+  const quote = { market_id, generation, group_id: 7, bid: { client_order_id: `${id}, bid`, tick: 100, qty: 2 }, ask: { client_order_id: `${id}, ask`, tick: 9900, qty: 2 } };
+  const [first] = await client.putQuotes([quote]);
+  assert.equal(first.bid.client_order_id, await clientOrderId(`${id}, bid`));
+  assert.deepEqual([first.bid.status, first.ask.status, first.bid.kept], ["resting", "resting", false]);
+  const [second] = await client.putQuotes([{ ...quote, bid: { ...quote.bid, client_order_id: `${id}, less`, qty: 1 }, ask: null }]);
+  assert.deepEqual([second.bid.order_id, second.bid.kept, second.bid.resting_qty, second.ask.canceled], [first.bid.order_id, true, 1, 1]);
+  const [third] = await client.putQuotes([{ ...quote, bid: null, ask: null }]);
+  assert.deepEqual([third.bid.canceled, third.ask.canceled], [1, 0]);
+});
+
 test("every list answers", async () => {
   const client = new Client(...venue);
   const { market_id } = await order(client);

@@ -21,6 +21,7 @@ const calls = {
   cancel_all: (c) => c.cancelAll(),
   decrease: (c) => c.call("POST", "/v1/portfolio/orders/7/decrease", { to: 1 }),
   redeem: (c) => c.call("POST", "/v1/portfolio/redeem", { market_id: 1, qty: 1 }),
+  quote: (c) => c.call("PUT", "/v1/portfolio/quotes", { quotes: [] }),
   forecast: (c) => c.call("POST", "/v1/forecasts", { market_id: 1, p: 5000 }),
   deadman: (c) => c.call("POST", "/v1/portfolio/deadman", { timeout_ms: 5000 }),
   withdraw: (c) => c.call("POST", "/v1/withdrawals", { client_withdrawal_id: "w", amount: "5", destination: "d" }),

@@ -185,13 +185,17 @@ func withdrawalLine(e *schemas.WithdrawalEvent) (of, what string) {
 }
 
 func deadmanLine(e *schemas.DeadmanEvent) (of, what string) {
+	name := "dead-man switch"
+	if e.GroupID != 0 {
+		name = fmt.Sprintf("dead-man switch of group %d", e.GroupID)
+	}
 	switch {
 	case e.Fired:
-		return noSubject, "dead-man switch fired"
+		return noSubject, name + " fired"
 	case e.Armed:
-		return noSubject, fmt.Sprintf("dead-man switch armed, %d ms", e.TimeoutMs)
+		return noSubject, fmt.Sprintf("%s armed, %d ms", name, e.TimeoutMs)
 	default:
-		return noSubject, "dead-man switch disarmed"
+		return noSubject, name + " disarmed"
 	}
 }
 

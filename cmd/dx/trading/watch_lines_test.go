@@ -75,6 +75,7 @@ func TestWatchLinesBeyond(t *testing.T) {
 		{"user", `{"event":"balance","cash":"12345","reserved":"0","change":"-250","cause":"fill"}`, "-: balance: $1.2345 free, $0.00 reserved, -$0.0250 (fill)"},
 		{"user", `{"event":"settlement","market_id":3,"round_number":"9","winner":"no","no_qty":2,"payout":"20000"}`, "3: settlement of round 9, NO wins: $2.00 for 0 YES, 2 NO"},
 		{"user", `{"event":"deadman","fired":true}`, "-: dead-man switch fired"},
+		{"user", `{"event":"deadman","armed":true,"timeout_ms":5000,"group_id":7}`, "-: dead-man switch of group 7 armed, 5000 ms"},
 		{"user", `{"event":"deadman"}`, "-: dead-man switch disarmed"},
 		{"user", `{"event":"group","change":"tripped","group":{"group_id":7,"fill_limit":100,"window_ms":5000,"filled":120,"tripped":true}}`, "-: group 7 has tripped: 120 of 100 contracts in 5000 ms"},
 		{"user", `{"event":"group","change":"reset","group":{"group_id":7}}`, "-: group 7 is reset"},

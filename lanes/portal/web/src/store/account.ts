@@ -53,6 +53,7 @@ export class Account {
       case 'settlement':
         return this.settlements.live(e)
       case 'deadman':
+        if (e.group_id) return true // the switch of a group; the screen has that of the account
         this.deadman = { armed: e.armed, timeout_ms: e.timeout_ms, deadline_ts: e.deadline_ts }
         this.fired = e.fired
         return true

@@ -306,7 +306,7 @@ export class TradingStore implements Listener {
     if (e.event !== 'order') this.#pnlSoon()
     if (e.event === 'fill') this.onFill(e)
     if (e.event === 'settlement') this.onSettled(e)
-    if (e.event === 'deadman' && e.fired) this.onFired()
+    if (e.event === 'deadman' && e.fired && !e.group_id) this.onFired()
   }
 
   // late updates the average time from a frame's timestamp to its arrival.

@@ -263,7 +263,7 @@ export type UserEvent =
   | { event: 'balance'; ts: U64; cash: U64; reserved: U64; change: number; cause: string }
   | ({ event: 'position'; ts: U64 } & Position)
   | ({ event: 'settlement' } & Settlement)
-  | ({ event: 'deadman'; ts: U64; fired: boolean } & Deadman)
+  | ({ event: 'deadman'; ts: U64; fired: boolean; group_id?: number } & Deadman)
   | { event: 'deposit' | 'withdrawal' | 'key_revoked'; ts: U64 }
 
 export interface Bucket {
