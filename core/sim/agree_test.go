@@ -316,7 +316,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 		core.RevisionReplaceSeen: "71d59df11b14c9af4e6b0465b4122ff0fab7ba9702fc907666c478aa2e5b837b",
 		core.RevisionGrants:      "a4acc90f90025b87502947eccedef54db357296868faddb0adf7b48a3097aaff",
 		core.RevisionSteps:       "0f7180251e1cbf518496273190266cba0e39d667bf3bae3237f6db3cce1fec8a",
-		core.RevisionMakers:      "c4dfbf39a343f52608ff891da4c4b5fe71ac22262c1d667029313adc0020074f",
+		core.RevisionMakers:      "48a2b97e394adc465b85a551e37645a28743e84a2a09ab0ae10db50b88abaf36",
 	} {
 		d := newDirectRun(1)
 		d.work.rules, d.work.unmarked, d.extra = revision, true, nil

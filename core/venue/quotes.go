@@ -36,7 +36,7 @@ func (v *Venue) quote(c *core.QuoteSide) core.Reject {
 	}
 	for _, r := range slices.Backward(own) {
 		o := v.pool.At(r)
-		meets := bid && o.TickYes() <= c.Tick || !bid && o.TickYes() >= c.Tick
+		meets := c.Fault == core.OK && (bid && o.TickYes() <= c.Tick || !bid && o.TickYes() >= c.Tick)
 		if r != kept && (o.Bid() == bid || kept == book.None && meets) {
 			v.closeOrder(r, core.Canceled, core.Requoted, core.CauseCancel)
 			done.Canceled++

@@ -4,7 +4,7 @@
 //	model.Observe(price, second)                  each second, from any index
 //	model.Fair(strike, now, close, window)        P(YES), and how far it moves in a second
 //	  → maker.Ladder(fair, left, net, grid)       the quotes wanted in one market
-//	    → ladder.Changes(resting)                 what to cancel and what to place
+//	    → ladder.Requote(level, rests)            what a level should have, given what rests of it
 //	noise := NewNoise(seed, name, options)
 //	  for wait, intent := noise.Next()            wait, then: intent.Order(markets) → an order
 //

@@ -2,7 +2,6 @@ package marketsim
 
 import (
 	"math"
-	"slices"
 
 	"duplex/core"
 )
@@ -114,44 +113,31 @@ func nearest(g core.Grid, price float64) (tick core.Tick) {
 	return tick
 }
 
-// Resting is an order of the maker that rests.
-type Resting struct {
-	ID      uint64
-	Outcome core.Outcome
-	Tick    core.Tick
-	Left    core.Qty
+// Side is the order of one outcome at a level: Qty 0 is none.
+type Side struct {
+	Tick core.Tick
+	Qty  core.Qty
 }
 
-// Replace is a quote to place, and the order that it replaces; 0 for none.
-type Replace struct {
-	Cancel uint64
-	Quote  Quote
+// Pair is the orders of a level, by outcome.
+type Pair [2]Side
+
+// Requote returns what a level should have, given what rests of it. An order stays as it is if it is near enough to its
+// level and has at least half of its contracts. The zero Ladder has nothing.
+func (l *Ladder) Requote(level int, rests Pair) (want Pair) {
+	for _, q := range l.Quotes {
+		if q.Level != level {
+			continue
+		}
+		want[q.Outcome] = Side{q.Tick, q.Qty}
+		if r := rests[q.Outcome]; r.Qty >= q.Qty-r.Qty && l.levelOf(q.Outcome, r.Tick) == level {
+			want[q.Outcome] = r
+		}
+	}
+	return want
 }
 
-// Changes returns how to come from the resting orders of a market to the ladder: the orders that
-// must go, and the quotes to place, the best first. An order stays if it is near enough to a level
-// that is wanted and has at least half of its contracts. The zero Ladder removes all.
-func (l *Ladder) Changes(resting []Resting) (cancels []uint64, replaces []Replace) {
-	want := slices.Clone(l.Quotes)
-	var spare [2][]uint64 // orders to replace that still have an edge
-	for _, r := range resting {
-		level := l.levelOf(r.Outcome, r.Tick)
-		at := slices.IndexFunc(want, func(q Quote) bool { return q.Outcome == r.Outcome && q.Level == level && 2*r.Left >= q.Qty })
-		switch {
-		case at >= 0:
-			want = slices.Delete(want, at, at+1)
-		case len(l.Quotes) == 0 || level < 0:
-			cancels = append(cancels, r.ID)
-		default:
-			spare[r.Outcome] = append(spare[r.Outcome], r.ID)
-		}
-	}
-	for _, q := range want {
-		c := Replace{Quote: q}
-		if ids := spare[q.Outcome]; len(ids) > 0 {
-			c.Cancel, spare[q.Outcome] = ids[0], ids[1:]
-		}
-		replaces = append(replaces, c)
-	}
-	return append(append(cancels, spare[core.Yes]...), spare[core.No]...), replaces
+// HasEdge reports whether an order at a tick is below the fair value of its outcome, so that it may stay for a while.
+func (l *Ladder) HasEdge(o core.Outcome, tick core.Tick) bool {
+	return len(l.Quotes) > 0 && l.levelOf(o, tick) >= 0
 }

@@ -98,32 +98,38 @@ func TestQuotesToTheClose(t *testing.T) {
 	}
 }
 
-func TestChangesOnlyWhatMoved(t *testing.T) {
+func TestRequoteOnlyWhatMoved(t *testing.T) {
 	m := DefaultMaker()
 	m.Levels = 1
 	wanted := m.Ladder(valueOf(0.5, 100), 60*core.NsPerSec, 0, core.Narrow())
+	quote, none := Side{4900, 100}, Side{}
 	for _, c := range []struct {
-		name    string
-		ladder  Ladder
-		resting []Resting
-		want    string // cancels | canceled>placed
+		name   string
+		ladder Ladder
+		level  int
+		rests  Pair
+		want   Pair
 	}{
-		{"no orders", wanted, nil, "[] 0>yes 4900 0>no 4900"},
-		{"all match", wanted, []Resting{{1, core.Yes, 4900, 100}, {2, core.No, 4900, 100}}, "[]"},
-		{"near enough", wanted, []Resting{{1, core.Yes, 4830, 100}, {2, core.No, 4970, 50}}, "[]"},
-		{"one has lost its edge", wanted, []Resting{{1, core.Yes, 5100, 100}, {2, core.No, 4900, 100}}, "[1] 0>yes 4900"},
-		{"one is too far below", wanted, []Resting{{1, core.Yes, 4600, 100}, {2, core.No, 4900, 100}}, "[] 1>yes 4900"},
-		{"one is mostly filled", wanted, []Resting{{1, core.Yes, 4900, 10}, {2, core.No, 4900, 100}}, "[] 1>yes 4900"},
-		{"one too many", wanted, []Resting{{1, core.Yes, 4900, 100}, {2, core.No, 4900, 100}, {3, core.No, 4900, 100}}, "[3]"},
-		{"none is wanted", Ladder{}, []Resting{{1, core.Yes, 4900, 100}}, "[1]"},
+		{"no orders", wanted, 0, Pair{}, Pair{quote, quote}},
+		{"all match", wanted, 0, Pair{quote, quote}, Pair{quote, quote}},
+		{"near enough", wanted, 0, Pair{{4830, 100}, {4970, 50}}, Pair{{4830, 100}, {4970, 50}}},
+		{"one has lost its edge", wanted, 0, Pair{{5100, 100}, quote}, Pair{quote, quote}},
+		{"one is too far below", wanted, 0, Pair{{4600, 100}, quote}, Pair{quote, quote}},
+		{"one is mostly filled", wanted, 0, Pair{{4900, 10}, quote}, Pair{quote, quote}},
+		{"a level that is not wanted", wanted, 1, Pair{quote, quote}, Pair{}},
+		{"none is wanted", Ladder{}, 0, Pair{quote, none}, Pair{}},
 	} {
-		cancels, replaces := c.ladder.Changes(c.resting)
-		got := fmt.Sprint(cancels)
-		for _, r := range replaces {
-			got += fmt.Sprintf(" %d>%s %d", r.Cancel, r.Quote.Outcome, r.Quote.Tick)
+		if got := c.ladder.Requote(c.level, c.rests); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+	}
+	for _, c := range []struct {
+		ladder Ladder
+		tick   core.Tick
+		want   bool
+	}{{wanted, 4900, true}, {wanted, 4970, true}, {wanted, 4980, false}, {wanted, 5100, false}, {wanted, 100, true}, {Ladder{}, 100, false}} {
+		if got := c.ladder.HasEdge(core.Yes, c.tick); got != c.want {
+			t.Errorf("an order at %d has an edge: %v", c.tick, got)
 		}
 	}
 }

@@ -61,36 +61,38 @@ func (m *maker) redeem(ctx context.Context, p schemas.Position) error {
 	return err
 }
 
-// applyChanges performs changes while rate tokens last: first the required cancels, then the best quotes of all
-// markets, then deeper ones. It places a new quote before it cancels the old one, so that no side is ever
-// empty. Quotes that move away from the middle come first, because the others could trade with them.
-func (m *maker) applyChanges(ctx context.Context, c *quoteChanges) error {
-	slices.SortStableFunc(c.replaces, func(a, b quoteChange) int { return cmp.Compare(a.level, b.level) })
-	var back, forth struct {
-		places  []schemas.PlaceOrder
-		cancels []schemas.U64
-	}
-	back.cancels = c.cancels
-	for _, r := range c.replaces[:min(len(c.replaces), int(m.budget.write))] {
-		part := &forth
-		if r.behind {
-			part = &back
+// apply performs changes while tokens last: first the cancels of orders that no quote replaces, then the best quotes of
+// all markets, then deeper ones. A level whose quotes must wait loses the orders that have lost their edge.
+func (m *maker) apply(ctx context.Context, list []requote, cancels []schemas.U64) error {
+	slices.SortStableFunc(list, func(a, b requote) int { return cmp.Compare(a.level, b.level) })
+	var before, quotes []schemas.Quote
+	for i := range list {
+		r := &list[i]
+		cost := 1.0
+		if r.crosses {
+			cost = 2
 		}
-		part.places = append(part.places, r.place)
-		if r.cancel != 0 {
-			part.cancels = append(part.cancels, r.cancel)
+		if cost > m.budget.write {
+			for o, id := range r.ids {
+				if r.stale[o] {
+					cancels = append(cancels, id)
+				}
+			}
+			continue
 		}
+		m.budget.write -= cost
+		if r.crosses {
+			before = append(before, m.quoteOf(r, r.away()))
+		}
+		quotes = append(quotes, m.quoteOf(r, r.want))
 	}
-	if err := m.place(ctx, back.places); err != nil {
+	if err := m.cancel(ctx, cancels); err != nil {
 		return err
 	}
-	if err := m.cancel(ctx, back.cancels); err != nil {
+	if err := m.quote(ctx, before); err != nil {
 		return err
 	}
-	if err := m.place(ctx, forth.places); err != nil {
-		return err
-	}
-	return m.cancel(ctx, forth.cancels)
+	return m.quote(ctx, quotes)
 }
 
 func (m *maker) cancel(ctx context.Context, ids []schemas.U64) error {
@@ -104,23 +106,24 @@ func (m *maker) cancel(ctx context.Context, ids []schemas.U64) error {
 	return nil
 }
 
-// place waits for the response to each placement even if ctx ends meanwhile. An abandoned
-// placement could reach the venue after the cancel-all of shutdown.
-func (m *maker) place(ctx context.Context, orders []schemas.PlaceOrder) error {
-	for batch := range slices.Chunk(orders, schemas.BatchCap) {
+// quote waits for the response to each request even if ctx ends meanwhile. An abandoned one could reach the venue
+// after the cancel-all of shutdown.
+func (m *maker) quote(ctx context.Context, quotes []schemas.Quote) error {
+	for batch := range slices.Chunk(quotes, schemas.BatchCap) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m.budget.write -= float64(len(batch))
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-		results, err := m.c.PlaceOrders(end, batch)
+		results, err := m.c.PutQuotes(end, batch)
 		cancel()
 		if err != nil {
 			return err
 		}
-		for _, r := range results {
-			if r.Error != nil {
-				m.logError(&client.Error{Wire: *r.Error, Status: r.Error.HTTP()})
+		for i := range results {
+			for _, side := range results[i].Sides() {
+				if side.Error != nil {
+					m.logError(&client.Error{Wire: *side.Error, Status: side.Error.HTTP()})
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package maker
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"duplex/core"
@@ -9,41 +10,77 @@ import (
 	"duplex/schemas"
 )
 
-// quoteChange places a quote and cancels the one that it replaces, if any.
-type quoteChange struct {
-	level  int
-	cancel schemas.U64 // order id; 0 for none
-	place  schemas.PlaceOrder
+// requote is a level of a market that changes.
+type requote struct {
+	market      *schemas.Market
+	level       int
+	rests, want marketsim.Pair
+	ids         [2]schemas.U64 // of what rests, by outcome
+	stale       [2]bool        // what rests has lost its edge
 
-	// behind is set if an order of the maker with the same outcome and at least this price rests. Then the
-	// quote cannot meet the maker's orders on the other side, and may be placed before any is canceled.
-	behind bool
+	// crosses is set if a new order of the market would meet one of the maker's that has not moved yet. Then the
+	// orders that move away from the middle come in a request before.
+	crosses bool
 }
 
-// quoteChanges are the changes of one pass: required cancels, and replacements as far as
-// the tokens suffice.
-type quoteChanges struct {
-	cancels  []schemas.U64
-	replaces []quoteChange
-}
-
-// add adds the changes between the orders that rest in a market and those that it should have.
-func (c *quoteChanges) add(ctx context.Context, m *maker, mk *schemas.Market, l venueState) {
+// requotes returns the levels of a market that change, and the orders that are of no level. Each level is a group of
+// orders, so that a quote finds the order that it replaces.
+func (m *maker) requotes(ctx context.Context, mk *schemas.Market, l venueState) (list []requote, stray []schemas.U64) {
 	ladder := m.ladder(ctx, mk, l.positions[mk.MarketID])
-	var resting []marketsim.Resting
-	var best [2]core.Tick // by outcome
+	var levels [marketsim.MaxLevels]requote
 	for _, o := range l.orders[mk.MarketID] {
-		r := marketsim.Resting{ID: uint64(*o.OrderID), Outcome: outcomeOf(o.Outcome), Tick: core.Tick(o.Tick), Left: core.Qty(o.RemainingQty)}
-		resting = append(resting, r)
-		best[r.Outcome] = max(best[r.Outcome], r.Tick)
+		side, tick := sideOf(&o)
+		level := int(o.GroupID) - 1
+		if level < 0 || level >= len(levels) || levels[level].ids[side] != 0 {
+			stray = append(stray, *o.OrderID)
+			continue
+		}
+		r := &levels[level]
+		r.rests[side], r.ids[side] = marketsim.Side{Tick: tick, Qty: core.Qty(o.RemainingQty)}, *o.OrderID
+		r.stale[side] = !ladder.HasEdge(side, tick)
 	}
-	cancels, replaces := ladder.Changes(resting)
-	for _, id := range cancels {
-		c.cancels = append(c.cancels, schemas.U64(id))
+	for i := range levels {
+		r := &levels[i]
+		r.market, r.level = mk, i
+		if r.want = ladder.Requote(i, r.rests); r.want != r.rests {
+			list = append(list, *r)
+		}
 	}
-	for _, r := range replaces {
-		c.replaces = append(c.replaces, quoteChange{r.Quote.Level, schemas.U64(r.Cancel), m.order(mk, r.Quote), r.Quote.Tick <= best[r.Quote.Outcome]})
+	for i := range list {
+		list[i].crosses = slices.ContainsFunc(list, func(r requote) bool {
+			return slices.ContainsFunc(levels[:], func(x requote) bool { return x.level != r.level && (meet(r, x, core.Yes) || meet(r, x, core.No)) })
+		})
 	}
+	return list, stray
+}
+
+// meet reports whether the new order of an outcome would meet what rests of the other one at another level.
+func meet(r, other requote, o core.Outcome) bool {
+	want, rests := r.want[o], other.rests[o.Other()]
+	return want.Qty > 0 && want != r.rests[o] && rests.Qty > 0 && want.Tick+rests.Tick >= core.Tick(core.Payout)
+}
+
+// away is what a level has once its orders have moved away from the middle and the others have not moved.
+func (r *requote) away() (p marketsim.Pair) {
+	for o := range p {
+		if p[o] = r.rests[o]; r.want[o].Qty == 0 || r.want[o].Tick <= r.rests[o].Tick {
+			p[o] = r.want[o]
+		}
+	}
+	return p
+}
+
+// sideOf returns the outcome on whose side an order is, and its price there: a sale of YES is an offer at the price of
+// a buy of NO.
+func sideOf(o *schemas.Order) (core.Outcome, core.Tick) {
+	outcome, tick := core.Yes, core.Tick(o.Tick)
+	if o.Outcome == "no" {
+		outcome = core.No
+	}
+	if o.Side == "sell" {
+		return outcome.Other(), tick.Opposite()
+	}
+	return outcome, tick
 }
 
 // ladder returns the quotes of a market. It has none if the market is paused or closed, its feed
@@ -68,20 +105,21 @@ func (m *maker) ladder(ctx context.Context, mk *schemas.Market, p schemas.Positi
 // long as they take to arrive. Its resting quotes stay until the market freezes.
 const stopBeforeClose = 100 * time.Millisecond
 
-// order is the placement of a quote, for the current generation of the market only.
-func (m *maker) order(mk *schemas.Market, q marketsim.Quote) schemas.PlaceOrder {
-	m.nextID++
-	return schemas.PlaceOrder{
-		ClientOrderID: schemas.U64(m.nextID), MarketID: schemas.Int(mk.MarketID), Generation: schemas.Int(mk.Generation), Side: "buy", Outcome: q.Outcome.String(),
-		Tick: schemas.Ptr(schemas.Int(q.Tick)), Qty: schemas.Int(q.Qty), PostOnly: true, CancelOnPause: true,
+// quoteOf is the quote of a level, for the current generation of the market only. An order that stays is named again.
+func (m *maker) quoteOf(r *requote, p marketsim.Pair) schemas.Quote {
+	return schemas.Quote{
+		MarketID: schemas.Int(r.market.MarketID), Generation: schemas.Int(r.market.Generation), GroupID: schemas.Int(r.level + 1),
+		Bid: m.sideFor(p[core.Yes], core.Yes), Ask: m.sideFor(p[core.No], core.No),
+		NotAfterTs: schemas.U64(m.c.Now().Add(shutdownTimeout).UnixNano()),
 	}
 }
 
-func outcomeOf(name string) core.Outcome {
-	if name == "no" {
-		return core.No
+func (m *maker) sideFor(o marketsim.Side, outcome core.Outcome) *schemas.QuoteSide {
+	if o.Qty == 0 {
+		return nil
 	}
-	return core.Yes
+	m.nextID++
+	return &schemas.QuoteSide{ClientOrderID: schemas.U64(m.nextID), Tick: schemas.Int(core.InYes(outcome, o.Tick)), Qty: schemas.Int(o.Qty)}
 }
 
 func gridOf(t schemas.TickSize) (g core.Grid) {

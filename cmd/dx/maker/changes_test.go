@@ -24,49 +24,62 @@ func market(t *testing.T) (*maker, *schemas.Market) {
 	return m, &schemas.Market{MarketID: 1, Generation: 3, TickSize: schemas.TickSizeOf(core.Narrow()), CloseTs: schemas.U64(now.Add(10 * time.Minute).UnixNano())}
 }
 
-func resting(id uint64, outcome string, tick, left int64) schemas.Order {
-	return schemas.Order{OrderID: schemas.Ptr(schemas.U64(id)), MarketID: 1, Outcome: outcome, Tick: tick, RemainingQty: left}
+func resting(id uint64, group uint32, side, outcome string, tick, left int64) schemas.Order {
+	return schemas.Order{OrderID: schemas.Ptr(schemas.U64(id)), MarketID: 1, GroupID: group, Side: side, Outcome: outcome, Tick: tick, RemainingQty: left}
 }
 
-// TestChanges checks which quotes a market gets, and when it gets none.
+// TestChanges checks which quotes a market gets, and when it gets none. A side is given as tick of YES, × and
+// contracts.
 func TestChanges(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		orders []schemas.Order
 		edit   func(*maker, *schemas.Market)
-		drop   string // ids of required cancels
-		swap   string // canceled id > placed quote
+		stray  string // ids of orders of no level
+		want   string // level: bid / ask, with ! if it crosses what has not moved
 	}{
-		{"no orders", nil, nil, "", "0>yes 4900 0>no 4900"},
-		{"one is too far below", []schemas.Order{resting(1, "yes", 4600, 100), resting(2, "no", 4900, 100)}, nil, "", "1>yes 4900"},
-		{"paused", []schemas.Order{resting(1, "yes", 4900, 100)}, func(_ *maker, k *schemas.Market) { k.Paused = true }, "1", ""},
-		{"a second before the close", nil, func(m *maker, k *schemas.Market) { k.CloseTs = schemas.U64(m.c.Now().Add(time.Second).UnixNano()) }, "", "0>yes 4800 0>no 4800"},
+		{"no orders", nil, nil, "", "0: 4900×100 / 5100×100"},
+		{"one is too far below", []schemas.Order{resting(1, 1, "buy", "yes", 4600, 100), resting(2, 1, "buy", "no", 4900, 100)}, nil, "", "0: 4900×100 / 5100×100"},
+		{"one stays with what is left", []schemas.Order{resting(1, 1, "buy", "yes", 4600, 100), resting(2, 1, "sell", "yes", 5100, 60)}, nil, "", "0: 4900×100 / 5100×60"},
+		{"both stay", []schemas.Order{resting(1, 1, "sell", "no", 5100, 90), resting(2, 1, "sell", "yes", 5100, 60)}, nil, "", ""},
+		{"an order of no level", []schemas.Order{resting(1, 0, "buy", "yes", 4900, 100), resting(3, 9, "buy", "yes", 4900, 100)}, nil, "1 3", "0: 4900×100 / 5100×100"},
+		{"a level that is not quoted", []schemas.Order{resting(1, 2, "buy", "yes", 4700, 200)}, nil, "", "0: 4900×100 / 5100×100 1: none / none"},
+		{"a jump up", []schemas.Order{resting(1, 1, "buy", "no", 5600, 100), resting(2, 2, "buy", "no", 5200, 200)}, nil, "", "0: 4900×100 / 5100×100! 1: none / none!"},
+		{"paused", []schemas.Order{resting(1, 1, "buy", "yes", 4900, 100)}, func(_ *maker, k *schemas.Market) { k.Paused = true }, "", "0: none / none"},
+		{"a second before the close", nil, func(m *maker, k *schemas.Market) { k.CloseTs = schemas.U64(m.c.Now().Add(time.Second).UnixNano()) }, "", "0: 4800×100 / 5200×100"},
 		{"closed", nil, func(m *maker, k *schemas.Market) { k.CloseTs = schemas.U64(m.c.Now().UnixNano()) }, "", ""},
-		{"a silent feed", []schemas.Order{resting(1, "yes", 4900, 100)}, func(m *maker, _ *schemas.Market) {
+		{"a silent feed", []schemas.Order{resting(1, 1, "buy", "yes", 4900, 100)}, func(m *maker, _ *schemas.Market) {
 			m.feeds[0] = marketsim.PriceModel{}
 			m.feeds[0].Observe(65_000e8, m.c.Now().Unix()-60)
-		}, "1", ""},
+		}, "", "0: none / none"},
 	} {
 		m, k := market(t)
 		if c.edit != nil {
 			c.edit(m, k)
 		}
-		var got quoteChanges
-		got.add(t.Context(), m, k, venueState{orders: map[uint32][]schemas.Order{1: c.orders}})
-		var drop, swap []string
-		for _, id := range got.cancels {
-			drop = append(drop, id.String())
+		list, ids := m.requotes(t.Context(), k, venueState{orders: map[uint32][]schemas.Order{1: c.orders}})
+		var stray, want []string
+		for _, id := range ids {
+			stray = append(stray, id.String())
 		}
-		for _, s := range got.replaces {
-			swap = append(swap, fmt.Sprintf("%d>%s %d", s.cancel, s.place.Outcome, *s.place.Tick))
-			if s.place.Generation != 3 || !s.place.PostOnly || s.place.ClientOrderID == 0 {
-				t.Errorf("%s: %+v", c.name, s.place)
+		for _, r := range list {
+			q := m.quoteOf(&r, r.want)
+			want = append(want, fmt.Sprintf("%d: %s / %s%s", r.level, show(q.Bid), show(q.Ask), map[bool]string{true: "!"}[r.crosses]))
+			if q.Generation != 3 || q.GroupID != schemas.Int(r.level+1) || q.NotAfterTs == 0 || q.Bid != nil && q.Bid.ClientOrderID == 0 {
+				t.Errorf("%s: %+v", c.name, q)
 			}
 		}
-		if strings.Join(drop, " ") != c.drop || strings.Join(swap, " ") != c.swap {
-			t.Errorf("%s: drop %v, swap %v", c.name, drop, swap)
+		if strings.Join(stray, " ") != c.stray || strings.Join(want, " ") != c.want {
+			t.Errorf("%s: stray %v, quotes %v", c.name, stray, want)
 		}
 	}
+}
+
+func show(s *schemas.QuoteSide) string {
+	if s == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d×%d", s.Tick, s.Qty)
 }
 
 func TestBudgetRefills(t *testing.T) {

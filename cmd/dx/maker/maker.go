@@ -87,16 +87,18 @@ func (m *maker) quoteOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var all quoteChanges
+	var all []requote
+	var stray []schemas.U64
 	m.firstMarket++ // if tokens are short, another market goes without each time
 	for i := range l.markets {
 		mk := &l.markets[(i+m.firstMarket)%len(l.markets)]
 		if err := m.redeem(ctx, l.positions[mk.MarketID]); err != nil {
 			return err
 		}
-		all.add(ctx, m, mk, l)
+		changes, ofNoLevel := m.requotes(ctx, mk, l)
+		all, stray = append(all, changes...), append(stray, ofNoLevel...)
 	}
-	return m.applyChanges(ctx, &all)
+	return m.apply(ctx, all, stray)
 }
 
 // backoff is the wait after a failure: the time that the venue names, else a time that

@@ -24,7 +24,7 @@ type slow struct {
 
 func (s *slow) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 	first := false
-	if strings.HasSuffix(r.URL.Path, "/orders/batch") && r.Method == http.MethodPost {
+	if strings.HasSuffix(r.URL.Path, "/portfolio/quotes") {
 		s.once.Do(func() { first = true })
 	}
 	if !first {

@@ -120,7 +120,7 @@ func (v *Venue) quoteSide(c core.QuoteSide) core.Reject {
 		return core.OK
 	}
 	v.sweep(core.Requoted, func(o order) bool {
-		return mine(o) && (o.bid() == buys || buys && o.tickYes() <= c.Tick || !buys && o.tickYes() >= c.Tick)
+		return mine(o) && (o.bid() == buys || c.Fault == core.OK && (buys && o.tickYes() <= c.Tick || !buys && o.tickYes() >= c.Tick))
 	})
 	p := c.PlaceOrder
 	p.Type, p.TIF, p.Flags = core.Limit, core.GTC, core.PostOnly|core.CancelOnPause
