@@ -1,7 +1,9 @@
 package main
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"duplex/schemas"
 )
@@ -32,22 +34,63 @@ func (w *priceModel) fair(strike, left, window float64) float64 {
 	return 0.5 * math.Erfc(-math.Log(w.price/strike)/deviation/math.Sqrt2)
 }
 
-// matches reports whether a resting order is close enough to a wanted quote.
-func matches(o *schemas.Order, w *schemas.PlaceOrder) bool {
-	return o.MarketID == uint32(w.MarketID) && o.Outcome == w.Outcome && math.Abs(float64(o.Tick-int64(*w.Tick))) <= moveThreshold
+// quoteFor returns the quote of a market, given the net position (YES minus NO). Prices are in YES: the venue sells
+// what is held of it, and otherwise buys NO, which is the same offer.
+func quoteFor(fair float64, net int64, grid schemas.TickSize) (q schemas.Quote) {
+	yes := 10_000*fair - inventorySkew*float64(net)/maxPosition
+	if tick, ok := tickAtOrBelow(grid, yes-edge); ok && net < maxPosition {
+		q.Bid = &schemas.QuoteSide{Tick: schemas.Int(tick), Qty: qty}
+	}
+	if tick, ok := tickAtOrBelow(grid, 10_000-yes-edge); ok && -net < maxPosition {
+		q.Ask = &schemas.QuoteSide{Tick: schemas.Int(10_000 - tick), Qty: qty}
+	}
+	return q
 }
 
-// quotes returns the bids for a market, given the net position (YES minus NO). A bid for NO
-// at 4000 is an offer of YES at 6000, so the two bids make a two-sided market.
-func quotes(fair float64, net int64, grid schemas.TickSize) (out []schemas.PlaceOrder) {
-	yes := 10_000*fair - inventorySkew*float64(net)/maxPosition
-	for outcome, value := range map[string]float64{"yes": yes, "no": 10_000 - yes} {
-		full := outcome == "yes" && net >= maxPosition || outcome == "no" && -net >= maxPosition
-		if tick, ok := tickAtOrBelow(grid, value-edge); ok && !full {
-			out = append(out, schemas.PlaceOrder{Side: "buy", Outcome: outcome, Tick: schemas.Ptr(schemas.Int(tick)), Qty: qty, PostOnly: true, CancelOnPause: true})
+// changes returns the quotes to send: of the markets in which a side is not near enough, and nothing for those that are
+// not wanted any more. What is near enough is named as it rests, so that it keeps its place in the queue.
+func changes(want map[uint32]schemas.Quote, resting map[schemas.U64]schemas.Order) (out []schemas.Quote) {
+	rests := map[uint32]schemas.Quote{}
+	for _, o := range resting {
+		q := rests[o.MarketID]
+		q.MarketID, q.Generation = schemas.Int(o.MarketID), schemas.Int(o.Generation)
+		side, tick := &q.Bid, o.Tick
+		if o.Outcome == "no" {
+			tick = 10_000 - tick
 		}
+		if (o.Side == "buy") != (o.Outcome == "yes") {
+			side = &q.Ask
+		}
+		*side = &schemas.QuoteSide{Tick: schemas.Int(tick), Qty: schemas.Int(o.RemainingQty)}
+		rests[o.MarketID] = q
+	}
+	for _, id := range slices.Sorted(maps.Keys(want)) {
+		q, is := want[id], rests[id]
+		delete(rests, id)
+		bid, ask := near(is.Bid, q.Bid), near(is.Ask, q.Ask)
+		if bid && ask {
+			continue
+		}
+		if bid {
+			q.Bid = is.Bid
+		}
+		if ask {
+			q.Ask = is.Ask
+		}
+		out = append(out, q)
+	}
+	for _, q := range rests {
+		out = append(out, schemas.Quote{MarketID: q.MarketID, Generation: q.Generation})
 	}
 	return out
+}
+
+// near reports whether what rests of a side is near enough to what is wanted.
+func near(is, want *schemas.QuoteSide) bool {
+	if is == nil || want == nil {
+		return is == want
+	}
+	return math.Abs(float64(is.Tick-want.Tick)) <= moveThreshold && is.Qty >= qty/2
 }
 
 // tickAtOrBelow returns the highest legal tick at or below a price; false if there is none.

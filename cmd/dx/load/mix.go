@@ -18,6 +18,7 @@ import (
 	"duplex/cmd/dx/cli"
 	"duplex/internal/backoff"
 	"duplex/internal/rawhttp"
+	"duplex/schemas"
 )
 
 // mixOperation is one kind of request in a mix.
@@ -33,6 +34,7 @@ var mixes = map[string][]mixOperation{
 	"maker":  {{"place", 10, (*mixClient).placeQuote, true}, {"cancel", 8, (*mixClient).cancel, true}, {"decrease", 1, (*mixClient).decrease, true}, {"orderbook", 1, (*mixClient).book, false}},
 	"taker":  {{"place", 3, (*mixClient).placeQuote, true}, {"take", 6, (*mixClient).placeTaker, true}, {"orderbook", 1, (*mixClient).book, false}},
 	"cancel": {{"place", 10, (*mixClient).placeQuote, true}, {"cancel", 9, (*mixClient).cancel, true}},
+	"quotes": {{"quote", 7, (*mixClient).quote, true}, {"quote all", 1, (*mixClient).quoteAll, true}, {"take", 2, (*mixClient).placeTaker, true}},
 	"read":   {{"orderbook", 5, (*mixClient).book, false}, {"orders", 2, (*mixClient).orders, false}, {"balance", 2, (*mixClient).balance, false}, {"markets", 1, (*mixClient).list, false}},
 	"agents": {{"tool get_orderbook", 4, (*mixClient).toolBook, false}, {"tool preview_order", 2, (*mixClient).toolPreview, false}, {"tool place_order", 2, (*mixClient).toolPlace, true}, {"tool get_balance", 2, (*mixClient).toolBalance, false}},
 }
@@ -54,7 +56,8 @@ type mixClient struct {
 	board      *marketBoard
 	open       []string // ids of orders that may rest
 	operations []mixOperation
-	weightSum  int // of operations
+	weightSum  int    // of operations
+	group      uint64 // of the quotes
 	recorder   *latencyRecorder
 }
 
@@ -188,7 +191,7 @@ func (o *Options) schedule(conn int, start time.Time) func(n int) time.Time {
 }
 
 func newMixClient(w *rawhttp.Conn, as *trader, board *marketBoard, operations []mixOperation, recorder *latencyRecorder, seed uint64) *mixClient {
-	m := &mixClient{wire: w, as: as, r: rand.New(rand.NewPCG(seed, 7)), board: board, operations: operations, recorder: recorder}
+	m := &mixClient{wire: w, as: as, r: rand.New(rand.NewPCG(seed, 7)), board: board, operations: operations, recorder: recorder, group: seed + 1}
 	for _, op := range operations {
 		m.weightSum += op.weight
 	}
@@ -285,6 +288,32 @@ func (m *mixClient) placeQuote() (int, []byte, error) {
 		_, rest, _ := strings.Cut(string(answer), `"order_id":"`)
 		id, _, _ := strings.Cut(rest, `"`)
 		m.open = append(m.open, id)
+	}
+	return status, answer, err
+}
+
+// quote moves both sides of one market.
+func (m *mixClient) quote() (int, []byte, error) { return m.quoteSlots(m.slot()) }
+
+// quoteAll moves both sides of every market in one request.
+func (m *mixClient) quoteAll() (int, []byte, error) {
+	trades := *m.board.trading.Load()
+	return m.quoteSlots(trades[:min(len(trades), schemas.BatchCap)]...)
+}
+
+// quoteSlots quotes slots for the group of this connection. A side that is rejected fails the request.
+func (m *mixClient) quoteSlots(slots ...slot) (int, []byte, error) {
+	body := []byte(`{"quotes":[`)
+	for i, s := range slots {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = fmt.Appendf(body, `{"market_id":%d,"generation":%d,"group_id":%d,"bid":{"client_order_id":"%d","tick":%d,"qty":5},"ask":{"client_order_id":"%d","tick":%d,"qty":5}}`,
+			s.market, s.generation, m.group, m.as.clientOrderIDs.Add(1), 4000+100*m.r.IntN(8), m.as.clientOrderIDs.Add(1), 6100+100*m.r.IntN(8))
+	}
+	status, answer, err := m.wire.Do("PUT", "/v1/portfolio/quotes", "", append(body, `]}`...))
+	if status < 300 && bytes.Contains(answer, []byte(`{"error":`)) {
+		status = http.StatusBadRequest
 	}
 	return status, answer, err
 }
