@@ -55,6 +55,11 @@ func TestQuotesOfAgents(t *testing.T) {
 		if r := quote(c.qty, c.fault); r != c.want {
 			t.Errorf("%d contracts with the fault %q: %v, want %v", c.qty, c.fault, r, c.want)
 		}
+		for _, e := range v.ev.List {
+			if e, ok := e.(*core.OrderPlaced); ok && e.Place.Type != core.Limit {
+				t.Errorf("the row has an order of type %v", e.Place.Type)
+			}
+		}
 	}
 	v.must(&core.SuspendUser{User: 1})
 	if r := quote(5, core.BadQty); r != core.UserSuspended {
