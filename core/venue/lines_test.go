@@ -92,8 +92,12 @@ func TestBound(t *testing.T) {
 	}
 	is()
 	v.must(&core.ArmDeadman{User: 1, Group: 1, TimeoutMs: 60_000})
-	v.must(&core.BindOrders{User: 1, Group: 2, Line: core.Line{Node: 2, Session: 1}})
 	v.must(&core.BindOrders{User: 2, Line: core.Line{Node: 3, Session: 1}})
+	first := v.st.Ts
+	v.must(&core.BindOrders{User: 1, Group: 2, Line: core.Line{Node: 2, Session: 1}})
+	if at := v.lapseDue(); at != first+core.BeatLapseMs*core.NsPerMs {
+		t.Errorf("the first machine lapses %d ns after its beat", at-first)
+	}
 	v.must(&core.BindOrders{User: 3, Line: core.Line{Session: 1}})
 	is(0, 2, 3)
 	if at := v.Due(); at <= v.st.Ts {
