@@ -171,6 +171,7 @@ class State:
         """Follows the stream without end."""
         wait, now = FIRST_WAIT, self.core.monotonic
         self.end, self.said, self.lost_at = now() + self.core.budget, False, self.core.wall()
+        last: OSError | None = None  # what the attempt before ended with
         while True:
             self.opened = False
             error: Exception = Ended("the connection has ended")
@@ -185,7 +186,8 @@ class State:
                     raise
                 asked, error = e.retry_after, e
             except OSError as e:
-                error = e
+                # An attempt for which no time was left says nothing of the venue.
+                error = last = last if last and isinstance(e, TimeoutError) and now() >= self.end else e
             yield Close()
             self.known.clear()
             if self.opened:

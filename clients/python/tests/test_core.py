@@ -436,6 +436,22 @@ class Streams(unittest.TestCase):
         self.assertEqual(socket.waits[:7], [0.2, 0.4, 0.8, 1.6, 2, 2, 2])
         self.assertEqual({h[1] for h in heard}, {heard[0][1]})
 
+    def test_an_attempt_without_time_does_not_hide_the_cause(self):
+        socket = Socket()
+        state = self.state(socket, ["trades"])
+        steps = state.follow()
+        self.assertIsInstance(next(steps), events.Connect)
+        step = steps.throw(core.NotExecuted("refused"))
+        self.assertIsInstance(step, events.Close)
+        pause = steps.send(None)
+        self.assertIsInstance(pause, core.Sleep)
+        socket.time += socket.core.budget  # the machine was busy
+        with self.assertRaises(core.NotExecuted):
+            step = steps.send(None)
+            while True:
+                self.assertIsInstance(step, events.Close)
+                step = steps.send(None)
+
     def test_a_lost_stream_is_said_once(self):
         socket, heard, fails, says = Socket(), [], [False, True, True, False], [SUBSCRIBED, b""] * 2
         state = self.state(socket, ["trades"], on_disconnect=lambda e, since: heard.append(str(e)))
