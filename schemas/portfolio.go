@@ -6,6 +6,7 @@ type ListFills struct {
 	MarketID    *Int   `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
 	RoundNumber *U64   `json:"round_number,omitempty" in:"query" pattern:"^[0-9]+$"`
 	Side        string `json:"side,omitzero" in:"query" enum:"buy,sell"`
+	GroupID     Int    `json:"group_id,omitzero" in:"query" minimum:"0" maximum:"4294967295" doc:"0: all"`
 	TimeRange
 	Page
 	MinSeqQuery

@@ -48,7 +48,7 @@ var DeleteGroup = &Op[schemas.GroupPath, schemas.GroupChanged]{
 var ListGroups = &Op[schemas.None, schemas.GroupList]{
 	Spec: Spec{
 		Name: "list_groups", Title: "Your groups", Method: "GET", Path: "/v1/portfolio/groups", Scope: core.ScopeRead,
-		Doc: "Your groups that have a bound or a dead-man switch.",
+		Doc: "What is set for your groups, and what counts.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (out schemas.GroupList, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {

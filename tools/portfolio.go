@@ -127,13 +127,13 @@ var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 			},
 			keep: func(f *view.Fill) bool {
 				return matchesMarket(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order) &&
-					span.Has(f.Ts) && matchesRound(in.RoundNumber, f.Number) && matchesFilter(in.Side, f.Side.String())
+					span.Has(f.Ts) && matchesRound(in.RoundNumber, f.Number) && matchesFilter(in.Side, f.Side.String()) && (in.GroupID == 0 || in.GroupID == schemas.Int(f.Group))
 			},
 			past: func(f *view.Fill) bool { return f.Ts < span.From },
 			show: FillOf, at: func(f *view.Fill) uint64 { return f.N },
 			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Fill, _ error) {
 				rows, err := v.History.Fills(ctx, caller.User, below, limit, history.FillFilter{
-					Span: span, Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), Round: (*uint64)(in.RoundNumber), Side: in.Side,
+					Span: span, Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), Round: (*uint64)(in.RoundNumber), Side: in.Side, Group: uint32(in.GroupID),
 				})
 				for i := range rows {
 					out = append(out, &rows[i].Row)

@@ -13,7 +13,7 @@ import (
 var PutQuotes = &Op[schemas.PutQuotes, schemas.QuoteResults]{
 	Spec: Spec{
 		Name: "put_quotes", Title: "Quote", Method: "PUT", Path: "/v1/portfolio/quotes", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, Errors: writeErrors, Destructive: true, Idempotent: true, Deduplicated: true,
-		Doc: "Set a group's one bid and one ask in each of up to 20 markets.",
+		Doc: "Set a group's bid and ask in up to 20 markets.",
 	},
 	Cost: func(in *schemas.PutQuotes) int { return len(in.Quotes) },
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PutQuotes) (schemas.QuoteResults, error) {

@@ -36,6 +36,7 @@ var corpus = []struct {
 	{"journal-revision-10.tar.gz", core.RevisionReplaceSeen, 626, "9591085e831058d8374008dd0daf7007db30a18a80cddffc5132f9a7ba1cea32"},
 	{"journal-revision-11.tar.gz", core.RevisionGrants, 645, "0dda3ed1ac5bea429fb193861b263b76346ab3c5c09381c3fd2f999db9a430fd"},
 	{"journal-revision-12.tar.gz", core.RevisionSteps, 677, "0a3490e0163f6050f4820946a89a22abfbdc6246ced55ac62c0f5f54a34a9a47"},
+	{"journal-revision-13.tar.gz", core.RevisionMakers, 669, "9f09aef217b2fa5d58ddef2949d5f3fd3c30b0c4e1599ad154881bdd5f49f523"},
 }
 
 // TestCorpus replays every journal of the corpus, from its start, as dx verify --rules does, and from its

@@ -32,6 +32,39 @@ func (s *severalEngines) beats() (n int) {
 	return n
 }
 
+// TestConnectionsEndWhileDraining checks that a venue that takes no more commands still cancels what is bound to the
+// connections that it closes, also as a member of several.
+func TestConnectionsEndWhileDraining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSeveral(t, logtest.NewCluster(1, logtest.Faults{}))
+		s.openMarkets()
+		time.Sleep(2 * time.Second)
+		e := s.members[1].engine()
+		do(t, e, &core.CreateUser{Name: "ann"})
+		do(t, e, &core.Deposit{User: 1, DepositID: "d", Amount: 1_000_000})
+		if r := do(t, e, buy(1, 1, core.Yes, 4000, 1)); r.Reject != core.OK {
+			t.Fatal(r.Reject)
+		}
+		do(t, e, &core.BindOrders{User: 1, Line: e.Line(1)})
+		e.HoldLines(1)
+		e.Drain()
+		if _, err := e.Submit(t.Context(), buy(1, 2, core.Yes, 4000, 1)); err != ErrDraining {
+			t.Errorf("a placement while draining: %v", err)
+		}
+		begun := time.Now()
+		if r, err := e.Submit(t.Context(), &core.EndConnection{User: 1, Line: e.Line(1)}); err != nil || r.Reject != core.OK {
+			t.Errorf("the end of a connection while draining: %v %v", r.Reject, err)
+		}
+		if n, at := s.ends(); n[core.Disconnected] != 1 || at-time.Duration(begun.UnixNano()) > time.Second {
+			t.Errorf("ended: %v after %v", n, at-time.Duration(begun.UnixNano()))
+		}
+		s.close()
+		if _, err := e.Submit(t.Context(), &core.EndConnection{User: 1, Line: e.Line(2)}); err == nil {
+			t.Error("the end of a connection is taken after the close")
+		}
+	})
+}
+
 // TestBeats checks that what is bound to a connection of a member stays while the member lives, however long, and is
 // canceled 4 s after its last beat at the latest, or at once when it comes back; and that a member without bound
 // connections sends no beats.

@@ -139,7 +139,8 @@ func (q *queue) add(rs []*request, c core.Class, u core.UserID) (*group, error) 
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closedErr != nil {
+	// The connections of a member that stops end while it drains, and so cancel what is bound to them.
+	if _, ends := rs[0].cmd.(*core.EndConnection); q.closedErr != nil && !(ends && q.closedErr == ErrDraining) {
 		return nil, q.closedErr
 	}
 	// The venue's own commands are few, and are never shed.

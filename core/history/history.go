@@ -34,6 +34,7 @@ type FillFilter struct {
 	Order  *core.OrderID
 	Round  *uint64 // number
 	Side   string  // its name
+	Group  uint32  // of its order
 }
 
 // OrderFilter selects orders, by the time at which they were made; zero selects all.

@@ -97,6 +97,8 @@ const Format = formatVersion
 // at each number that no command uses.
 type kind struct {
 	empty  func() core.Command
+	// markable is set by init: a key sends the command, so a member of several can mark it.
+	markable bool
 	append func(dst []byte, cmd core.Command) ([]byte, error)
 	read   func(b []byte) (core.Command, error)
 }
@@ -126,6 +128,7 @@ func init() {
 	for n, k := range kinds {
 		if k.empty != nil {
 			kindByType[reflect.TypeOf(k.empty())] = byte(n)
+			kinds[n].markable = n != 65 && core.KeyField(k.empty()) != nil
 		}
 	}
 }

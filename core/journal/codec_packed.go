@@ -277,11 +277,7 @@ func readMarked(b []byte) (core.Command, error) {
 
 // markable reports whether a Marked may hold a command of a kind: whether a key signs it.
 func markable(kind byte) bool {
-	switch kind {
-	case 7, 8, 9, 10, 26, 27, 28, 29, 54, 55, 56, 60, 61, 62:
-		return true
-	}
-	return false
+	return kind == 54 || int(kind) < len(kinds) && kinds[kind].markable
 }
 
 func appendClock(dst []byte, _ *core.Clock) ([]byte, error) { return dst, nil }

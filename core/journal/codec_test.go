@@ -109,6 +109,23 @@ func fill(rt *rapid.T, v reflect.Value) {
 	}
 }
 
+// TestMarksOfEveryKey checks that each command that a key sends can be marked, as each member of several does.
+func TestMarksOfEveryKey(t *testing.T) {
+	for _, cmd := range Kinds() {
+		if _, marked := cmd.(*core.Marked); marked || core.KeyField(cmd) == nil {
+			continue
+		}
+		wire, err := Encode(nil, &core.Marked{SignedAt: 1, Command: cmd})
+		if err != nil {
+			t.Errorf("%T: %v", cmd, err)
+			continue
+		}
+		if got, err := Decode(wire); err != nil || reflect.TypeOf(core.Unmarked(got)) != reflect.TypeOf(cmd) {
+			t.Errorf("%T: %T, %v", cmd, got, err)
+		}
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	for kind := range allKinds() {
 		t.Run(fmt.Sprintf("%T", allKinds()[kind])[6:], rapid.MakeCheck(func(rt *rapid.T) {

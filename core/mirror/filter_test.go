@@ -80,6 +80,22 @@ func TestRareFilters(t *testing.T) {
 					return m.Fills(ctx, user, from, limit, history.FillFilter{Market: only(f, market)})
 				}, func(x *history.Numbered[view.Fill]) uint64 { return x.N }, func(x *history.Numbered[view.Fill]) bool { return x.Row.Market == market })
 			}},
+			{"fills by group", func(f bool) ([]any, int) {
+				filter, of := history.FillFilter{}, map[core.OrderID]bool{}
+				if f {
+					filter.Group = 1
+				}
+				list, err := m.Orders(ctx, user, 0, 1e6, history.OrderFilter{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range list {
+					of[list[i].ID] = list[i].Group == 1
+				}
+				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]history.Numbered[view.Fill], error) {
+					return m.Fills(ctx, user, from, limit, filter)
+				}, func(x *history.Numbered[view.Fill]) uint64 { return x.N }, func(x *history.Numbered[view.Fill]) bool { return of[x.Row.Order] })
+			}},
 			{"orders by status", func(f bool) ([]any, int) {
 				filter := history.OrderFilter{}
 				if f {

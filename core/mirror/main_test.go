@@ -184,7 +184,7 @@ func (v *venueLog) command() core.Command {
 		return &core.SuspendUser{User: u, Lift: v.r.IntN(4) > 0, Audit: by}
 	}
 	v.id -= uint64(v.r.IntN(3)) // client order ids from 2^64-1 down; some are duplicates
-	p := &core.PlaceOrder{User: u, Market: m, ClientID: v.id, Side: core.Side(v.r.IntN(4) / 3), Outcome: core.Outcome(v.r.IntN(2)), Tick: core.Tick(4000 + 100*v.r.IntN(20)), Qty: core.Qty(1 + v.r.IntN(20)), Key: core.KeyNumber(v.r.IntN(2) * int(u))}
+	p := &core.PlaceOrder{User: u, Market: m, ClientID: v.id, Side: core.Side(v.r.IntN(4) / 3), Outcome: core.Outcome(v.r.IntN(2)), Tick: core.Tick(4000 + 100*v.r.IntN(20)), Qty: core.Qty(1 + v.r.IntN(20)), Group: uint32(v.id % 3), Key: core.KeyNumber(v.r.IntN(2) * int(u))}
 	if v.r.IntN(8) == 0 {
 		p.TIF, p.Expiry = core.GTT, v.now+int64(v.r.IntN(20))*core.NsPerSec
 	}
@@ -274,7 +274,7 @@ func (v *venueLog) check(m *Mirror) {
 		compare(v, "fills", values(w.Fills(u, 0), since, func(f *view.Fill) uint64 { return f.Seq }), unnumbered(func(from uint64) ([]history.Numbered[view.Fill], error) {
 			return m.Fills(ctx, u, from, 90, history.FillFilter{})
 		}),
-			func(f *view.Fill) uint64 { return f.N }, func(f *view.Fill) { f.Key = 0 })
+			func(f *view.Fill) uint64 { return f.N }, func(f *view.Fill) { f.Key, f.Group = 0, 0 })
 		compare(v, "settlements", values(w.Settlements(u, 0), since, func(s *view.Settlement) uint64 { return s.Seq }), unnumbered(func(from uint64) ([]history.Numbered[view.Settlement], error) {
 			return m.Settlements(ctx, u, from, 1e6, history.SettlementFilter{})
 		}), nil, nil)

@@ -23,6 +23,9 @@ func (m *Mirror) Fills(ctx context.Context, u core.UserID, from uint64, limit in
 	andEqual(&q, "market_id", f.Market)
 	andEqual(&q, "round_number", f.Round)
 	q.andNamed("side", f.Side)
+	if f.Group != 0 {
+		q.and(`EXISTS (SELECT 1 FROM "orders" o WHERE o.user_id = "fills".user_id AND o.created_seq = "fills".order_id AND o.group_id = ?)`, int64(f.Group))
+	}
 	if f.Order != nil {
 		q.and("order_id = ?", int64(*f.Order))
 		q.index = "fills_by_order"

@@ -316,7 +316,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 		core.RevisionReplaceSeen: "71d59df11b14c9af4e6b0465b4122ff0fab7ba9702fc907666c478aa2e5b837b",
 		core.RevisionGrants:      "a4acc90f90025b87502947eccedef54db357296868faddb0adf7b48a3097aaff",
 		core.RevisionSteps:       "0f7180251e1cbf518496273190266cba0e39d667bf3bae3237f6db3cce1fec8a",
-		core.RevisionMakers:      "48a2b97e394adc465b85a551e37645a28743e84a2a09ab0ae10db50b88abaf36",
+		core.RevisionMakers:      "c8cc775f551f51c458de5a048321812b3590ccc929b1208cf7a0747aa1916fa4",
 	} {
 		d := newDirectRun(1)
 		d.work.rules, d.work.unmarked, d.extra = revision, true, nil

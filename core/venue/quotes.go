@@ -36,7 +36,7 @@ func (v *Venue) quote(c *core.QuoteSide) core.Reject {
 	}
 	for _, r := range slices.Backward(own) {
 		o := v.pool.At(r)
-		meets := c.Fault == core.OK && (bid && o.TickYes() <= c.Tick || !bid && o.TickYes() >= c.Tick)
+		meets := v.placeable(c) && (bid && o.TickYes() <= c.Tick || !bid && o.TickYes() >= c.Tick)
 		if r != kept && (o.Bid() == bid || kept == book.None && meets) {
 			v.closeOrder(r, core.Canceled, core.Requoted, core.CauseCancel)
 			done.Canceled++
@@ -171,7 +171,12 @@ func (v *Venue) quotesOf(c *core.QuoteSide, last *lastQuotes) []book.Ref {
 func (v *Venue) keeps(c *core.QuoteSide, r book.Ref) bool {
 	o := v.pool.At(r)
 	return o.Bid() == (c.Side == core.Buy) && o.TickYes() == c.Tick && o.Flags() == core.QuoteFlags && v.pool.Terms(r).Expiry == 0 &&
-		c.Fault == core.OK && c.Qty >= 1 && core.Qty(o.Left) >= c.Qty
+		v.placeable(c) && core.Qty(o.Left) >= c.Qty
+}
+
+// placeable reports whether the order of a quote has a price and a quantity that any order can have.
+func (v *Venue) placeable(c *core.QuoteSide) bool {
+	return c.Fault == core.OK && c.Tick.InDomain() && v.legal[c.Tick] && c.Qty >= 1 && c.Qty <= core.QtyMax
 }
 
 // quotePlacement returns the order of a quote. A sale of contracts that are free ties up no cash, so it comes
@@ -185,7 +190,7 @@ func (v *Venue) quotePlacement(c *core.QuoteSide) *core.PlaceOrder {
 		held = core.No
 	}
 	p.Side, p.Outcome = core.Buy, held.Other()
-	if v.market(c.Market) != nil && c.Qty <= v.ledger.HoldingRef(c.User, c.Market).Free(held) {
+	if v.market(c.Market) != nil && c.Qty >= 1 && c.Qty <= v.ledger.HoldingRef(c.User, c.Market).Free(held) {
 		p.Side, p.Outcome = core.Sell, held
 	}
 	p.Tick = core.InYes(p.Outcome, c.Tick)

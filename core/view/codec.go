@@ -299,11 +299,18 @@ func (f *Fill) body(c *coder) {
 	signed(c, &f.Fee)
 	unsigned(c, &f.Market)
 	keyed, first, next := f.Key != 0, f.Number != 0 && p.number == 0, f.Number != 0 && p.number != 0
-	c.flags(&f.Maker, &keyed, &first, &next)
+	grouped := f.Group != 0
+	c.flags(&f.Maker, &keyed, &first, &next, &grouped)
 	octet(c, &f.Side)
 	octet(c, &f.Outcome)
 	octet(c, &f.Path)
 	c.key(keyed, &f.Key)
+	if c.reading {
+		f.Group = 0
+	}
+	if grouped {
+		unsigned(c, &f.Group)
+	}
 	switch c.check(!first || !next); {
 	case first:
 		unsigned(c, &f.N)

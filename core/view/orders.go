@@ -175,7 +175,7 @@ func (w *View) foldFillSide(f Fill, why core.Reason) {
 	o.Left -= f.Qty
 	o.UpdateSeq = w.stamp.Seq
 	o.Status = core.PartiallyFilled
-	f.ClientID, f.Key, f.APIKey = o.ClientID, o.Key, o.APIKey
+	f.ClientID, f.Key, f.APIKey, f.Group = o.ClientID, o.Key, o.APIKey, o.Group
 	a := w.mutableAccount(o.User)
 	a.volume.add(w.stamp.Ts, f.Qty)
 	f.N = a.fills.end()

@@ -56,6 +56,7 @@ type Fill struct {
 	Generation uint32
 	Number     uint64 // of the round
 	Category   uint16
+	Group      uint32 // of the order
 }
 
 // Trade is a fill on the public tape (docs/rules/rest.md#list_trades). It names no account.

@@ -154,6 +154,22 @@ func TestQueueAheadOfATrip(t *testing.T) {
 	}
 }
 
+// TestFillsOfAGroup checks the filter of fills by the group of their order.
+func TestFillsOfAGroup(t *testing.T) {
+	t.Parallel()
+	h, alice, bob := newServer(t)
+	for id, group := range map[int]int{1: 7, 2: 8, 3: 0} {
+		wants(h, bob, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":2,"group_id":%d}`, id, group), 201, "")
+	}
+	wants(h, alice, "POST", "/v1/portfolio/orders", `{"client_order_id":"9","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":6,"group_id":5}`, 201, "")
+	for query, want := range map[string]int{"group_id=7": 1, "group_id=8": 1, "group_id=5": 0, "group_id=0": 3, "group_id=7&side=sell": 0, "side=buy": 3} {
+		if body := wants(h, bob, "GET", "/v1/portfolio/fills?"+query, "", 200, ""); strings.Count(body, `"role":"maker"`) != want {
+			t.Errorf("%s: %s, want %d fills", query, body, want)
+		}
+	}
+	wants(h, bob, "GET", "/v1/portfolio/fills?group_id=-1", "", 400, "schema_violation")
+}
+
 // TestGroupDeadman checks that the dead-man switch of a group cancels the orders of the group alone, that the switches
 // do not affect each other, and that a group with one has a row.
 func TestGroupDeadman(t *testing.T) {

@@ -102,6 +102,26 @@ func TestCancelOnDisconnect(t *testing.T) {
 	}
 }
 
+// TestBoundPings checks that a connection to which orders are bound is pinged every 5 s, whenever the lane looks.
+func TestBoundPings(t *testing.T) {
+	s := newBoundLane(t)
+	r := s.dial(s.NewKey(1, core.ScopeRead|core.ScopeTrade))
+	r.bind(`{"enabled":true}`)
+	var c *conn
+	s.lane.each(func(x *conn) { c = x })
+	begun, pings := time.Now(), 0
+	for at := begun; at.Before(begun.Add(26 * time.Second)); at = at.Add(sweepEvery + time.Millisecond) {
+		c.missedPongs.Store(0)
+		s.lane.pingAll(at)
+		if c.missedPongs.Load() > 0 {
+			pings++
+		}
+	}
+	if pings != 4 && pings != 5 {
+		t.Errorf("%d pings in 26 s", pings)
+	}
+}
+
 // TestNewestConnectionHasTheOrders checks that the orders belong to the newest connection that bound them, that the
 // binding of the account covers every group, and that a released one cancels nothing.
 func TestNewestConnectionHasTheOrders(t *testing.T) {

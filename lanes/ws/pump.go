@@ -16,7 +16,7 @@ import (
 const (
 	pingEvery      = 30 * time.Second
 	maxMissedPongs = 2
-	sweepEvery     = 5 * time.Second
+	sweepEvery     = time.Second
 )
 
 // load reads the books, rounds and index prices that the pump starts from.

@@ -171,15 +171,15 @@ class Api:
             if not cursor:
                 return
 
-    def list_fills(self, *, order_id: str | None = None, market_id: int | None = None, round_number: str | None = None, side: Literal["buy", "sell"] | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.FillList:
+    def list_fills(self, *, order_id: str | None = None, market_id: int | None = None, round_number: str | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.FillList:
         """Your fills, newest first. tick_yes is the price of YES; that of NO is 10000 minus it. Scope `read`, bucket `read`."""
-        return self.call("GET", query("/v1/portfolio/fills", {"order_id": order_id, "market_id": market_id, "round_number": round_number, "side": side, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
+        return self.call("GET", query("/v1/portfolio/fills", {"order_id": order_id, "market_id": market_id, "round_number": round_number, "side": side, "group_id": group_id, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
-    def all_fills(self, *, order_id: str | None = None, market_id: int | None = None, round_number: str | None = None, side: Literal["buy", "sell"] | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Fill]:
+    def all_fills(self, *, order_id: str | None = None, market_id: int | None = None, round_number: str | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.Fill]:
         """Iterates over all pages of list_fills."""
         cursor = ""
         while True:
-            page = self.list_fills(order_id=order_id, market_id=market_id, round_number=round_number, side=side, from_ts=from_ts, to_ts=to_ts, limit=limit, min_seq=min_seq, cursor=cursor or None)
+            page = self.list_fills(order_id=order_id, market_id=market_id, round_number=round_number, side=side, group_id=group_id, from_ts=from_ts, to_ts=to_ts, limit=limit, min_seq=min_seq, cursor=cursor or None)
             yield from page["fills"]
             cursor = page["cursor"]
             if not cursor:
@@ -200,7 +200,7 @@ class Api:
                 return
 
     def list_groups(self) -> records.GroupList:
-        """Your groups that have a bound or a dead-man switch. Scope `read`, bucket `read`."""
+        """What is set for your groups, and what counts. Scope `read`, bucket `read`."""
         return self.call("GET", "/v1/portfolio/groups")
 
     def list_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
@@ -342,7 +342,7 @@ class Api:
         return self.call("POST", "/v1/portfolio/orders/preview", with_client_order_id(body))
 
     def put_quotes(self, body: records.PutQuotes) -> list[records.QuoteResult]:
-        """Set a group's one bid and one ask in each of up to 20 markets. Scope `trade`, bucket `write`."""
+        """Set a group's bid and ask in up to 20 markets. Scope `trade`, bucket `write`."""
         return self.call("PUT", "/v1/portfolio/quotes", {"quotes": [quote_with_client_order_ids(q) for q in body["quotes"]]})
 
     def redeem(self, body: records.Redeem) -> records.Redeemed:
@@ -533,15 +533,15 @@ class AsyncApi:
             if not cursor:
                 return
 
-    async def list_fills(self, *, order_id: str | None = None, market_id: int | None = None, round_number: str | None = None, side: Literal["buy", "sell"] | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.FillList:
+    async def list_fills(self, *, order_id: str | None = None, market_id: int | None = None, round_number: str | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.FillList:
         """Your fills, newest first. tick_yes is the price of YES; that of NO is 10000 minus it. Scope `read`, bucket `read`."""
-        return await self.call("GET", query("/v1/portfolio/fills", {"order_id": order_id, "market_id": market_id, "round_number": round_number, "side": side, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
+        return await self.call("GET", query("/v1/portfolio/fills", {"order_id": order_id, "market_id": market_id, "round_number": round_number, "side": side, "group_id": group_id, "from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
-    async def all_fills(self, *, order_id: str | None = None, market_id: int | None = None, round_number: str | None = None, side: Literal["buy", "sell"] | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Fill]:
+    async def all_fills(self, *, order_id: str | None = None, market_id: int | None = None, round_number: str | None = None, side: Literal["buy", "sell"] | None = None, group_id: int | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.Fill]:
         """Iterates over all pages of list_fills."""
         cursor = ""
         while True:
-            page = await self.list_fills(order_id=order_id, market_id=market_id, round_number=round_number, side=side, from_ts=from_ts, to_ts=to_ts, limit=limit, min_seq=min_seq, cursor=cursor or None)
+            page = await self.list_fills(order_id=order_id, market_id=market_id, round_number=round_number, side=side, group_id=group_id, from_ts=from_ts, to_ts=to_ts, limit=limit, min_seq=min_seq, cursor=cursor or None)
             for row in page["fills"]:
                 yield row
             cursor = page["cursor"]
@@ -564,7 +564,7 @@ class AsyncApi:
                 return
 
     async def list_groups(self) -> records.GroupList:
-        """Your groups that have a bound or a dead-man switch. Scope `read`, bucket `read`."""
+        """What is set for your groups, and what counts. Scope `read`, bucket `read`."""
         return await self.call("GET", "/v1/portfolio/groups")
 
     async def list_ledger(self, *, kind: str | list[Literal["fill", "fee", "rebate", "referral", "settlement", "void", "redeem", "deposit", "withdrawal", "withdrawal_returned", "transfer"]] | None = None, market_id: int | None = None, round_number: str | None = None, order_id: str | None = None, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.LedgerList:
@@ -715,7 +715,7 @@ class AsyncApi:
         return await self.call("POST", "/v1/portfolio/orders/preview", with_client_order_id(body))
 
     async def put_quotes(self, body: records.PutQuotes) -> list[records.QuoteResult]:
-        """Set a group's one bid and one ask in each of up to 20 markets. Scope `trade`, bucket `write`."""
+        """Set a group's bid and ask in up to 20 markets. Scope `trade`, bucket `write`."""
         return await self.call("PUT", "/v1/portfolio/quotes", {"quotes": [quote_with_client_order_ids(q) for q in body["quotes"]]})
 
     async def redeem(self, body: records.Redeem) -> records.Redeemed:

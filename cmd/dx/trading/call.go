@@ -14,7 +14,7 @@ import (
 // Call is `dx call METHOD PATH [BODY]`, which sends one signed request.
 type Call struct {
 	cli.ClientFlags
-	Method string `arg:"" help:"GET, POST or DELETE."`
+	Method string `arg:"" help:"GET, POST, PUT or DELETE."`
 	Path   string `arg:"" help:"Path with its query, such as /v1/markets?status=trading."`
 	Body   string `arg:"" optional:"" help:"JSON body. With - it is read from standard input."`
 }

@@ -119,16 +119,17 @@ func (v *Venue) quoteSide(c core.QuoteSide) core.Reject {
 		v.out.Quoted = &core.Quoted{User: c.User, Order: kept.id, Left: c.Qty, Kept: true, Canceled: uint32(len(v.out.Ended))}
 		return core.OK
 	}
+	valid := c.Fault == core.OK && onGrid(v.rules.Grid, c.Tick) && c.Qty >= 1 && c.Qty <= 1_000_000
 	v.sweep(core.Requoted, func(o order) bool {
-		return mine(o) && (o.bid() == buys || c.Fault == core.OK && (buys && o.tickYes() <= c.Tick || !buys && o.tickYes() >= c.Tick))
+		return mine(o) && (o.bid() == buys || valid && (buys && o.tickYes() <= c.Tick || !buys && o.tickYes() >= c.Tick))
 	})
 	p := c.PlaceOrder
 	p.Type, p.TIF, p.Flags = core.Limit, core.GTC, core.PostOnly|core.CancelOnPause
 	no := contract{c.Market, core.No}
 	switch {
-	case buys && v.unsold(c.User, no) >= c.Qty:
+	case buys && c.Qty >= 1 && v.unsold(c.User, no) >= c.Qty:
 		p.Side, p.Outcome = core.Sell, core.No
-	case !buys && v.unsold(c.User, contract{c.Market, core.Yes}) < c.Qty:
+	case !buys && (c.Qty < 1 || v.unsold(c.User, contract{c.Market, core.Yes}) < c.Qty):
 		p.Side, p.Outcome = core.Buy, core.No
 	default:
 		p.Outcome = core.Yes
