@@ -18,7 +18,7 @@ type benchCmd struct {
 	Conns    int           `help:"Connections." default:"64"`
 	Duration time.Duration `help:"How long to run; with --frames, how long each of the three phases is." default:"5s"`
 	Batch    int           `help:"Orders per request; 1 uses the route for a single order." default:"1"`
-	Mix      string        `help:"Send a mix of requests instead of placements only: maker, taker, cancel, read, agents, or full, which is all of them on every market." enum:",maker,taker,cancel,read,agents,full" default:"" placeholder:"MIX"`
+	Mix      string        `help:"Send a mix of requests instead of placements only: maker, taker, cancel, quotes, read, agents, or full, which is all of them on every market." enum:",maker,taker,cancel,quotes,read,agents,full" default:"" placeholder:"MIX"`
 	Rate     float64       `help:"With --mix: requests per second over all connections, each sent when it is due. 0: each connection sends when its last request is answered." default:"0"`
 	Readers  *int          `help:"With --mix: connections of the event lane that read all books, trades and the index; every second one also reads its account. Default: 8 with --mix full, else 0." placeholder:"N"`
 	Frames   bool          `help:"Without --mix: also measure when frames arrive, on the idle venue and at half the load." default:"true" negatable:""`

@@ -96,11 +96,11 @@ const Format = formatVersion
 // kind is the encoding of one kind of command, without the kind byte. The table has a zero kind
 // at each number that no command uses.
 type kind struct {
-	empty  func() core.Command
+	empty func() core.Command
 	// markable is set by init: a key sends the command, so a member of several can mark it.
 	markable bool
-	append func(dst []byte, cmd core.Command) ([]byte, error)
-	read   func(b []byte) (core.Command, error)
+	append   func(dst []byte, cmd core.Command) ([]byte, error)
+	read     func(b []byte) (core.Command, error)
 }
 
 // command is the pointer to a command of type T.

@@ -404,7 +404,7 @@ func (l *expectations) quoted(e *entry, c *core.QuoteSide, out model.Outcome, m 
 	if held == core.No {
 		free, reserved = at.No-at.NoReserved, at.NoReserved
 	}
-	sold := c.Qty <= free
+	sold := c.Qty >= 1 && c.Qty <= free
 	if _, rests := resting[core.OrderID(e.at.Seq)]; rests && out.Reject == core.OK {
 		for id, r := range l.live {
 			if r.User == c.User && r.Market == c.Market && r.Side == core.Sell && r.Outcome == held {

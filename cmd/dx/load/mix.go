@@ -34,7 +34,7 @@ var mixes = map[string][]mixOperation{
 	"maker":  {{"place", 10, (*mixClient).placeQuote, true}, {"cancel", 8, (*mixClient).cancel, true}, {"decrease", 1, (*mixClient).decrease, true}, {"orderbook", 1, (*mixClient).book, false}},
 	"taker":  {{"place", 3, (*mixClient).placeQuote, true}, {"take", 6, (*mixClient).placeTaker, true}, {"orderbook", 1, (*mixClient).book, false}},
 	"cancel": {{"place", 10, (*mixClient).placeQuote, true}, {"cancel", 9, (*mixClient).cancel, true}},
-	"quotes": {{"quote", 7, (*mixClient).quote, true}, {"quote all", 1, (*mixClient).quoteAll, true}, {"take", 2, (*mixClient).placeTaker, true}},
+	"quotes": {{"quote", 7, (*mixClient).quote, true}, {"quote all", 1, (*mixClient).quoteAll, true}, {"take", 2, (*mixClient).placeTaker, true}, {"orderbook", 1, (*mixClient).book, false}},
 	"read":   {{"orderbook", 5, (*mixClient).book, false}, {"orders", 2, (*mixClient).orders, false}, {"balance", 2, (*mixClient).balance, false}, {"markets", 1, (*mixClient).list, false}},
 	"agents": {{"tool get_orderbook", 4, (*mixClient).toolBook, false}, {"tool preview_order", 2, (*mixClient).toolPreview, false}, {"tool place_order", 2, (*mixClient).toolPlace, true}, {"tool get_balance", 2, (*mixClient).toolBalance, false}},
 }
