@@ -119,18 +119,6 @@ type SubmitForecast struct {
 	P          Probability
 }
 
-// QuoteSide quotes one side of a market for a group of orders, which then has at most one order there
-// (docs/rules/orders.md#quotes). The placement names YES: a bid buys it, an ask sells it. The venue sells or
-// buys NO instead where that is the same price and costs less. With Cancel the side is emptied, and Side,
-// Market, Generation, Group and NotAfter count alone.
-type QuoteSide struct {
-	PlaceOrder
-	Cancel bool
-}
-
-// QuoteFlags are the flags of the order of a quote.
-const QuoteFlags = PostOnly | CancelOnPause
-
 // ArmDeadman arms the dead-man switch of the account, or of a group if Group is set, or restarts its timeout
 // (docs/rules/orders.md#dead-man-switch).
 type ArmDeadman struct {
@@ -147,37 +135,6 @@ type DisarmDeadman struct {
 	Group uint32    `cbor:",omitempty"`
 }
 
-// The commands about connections whose end cancels orders (docs/rules/orders.md#cancel-on-disconnect). Session
-// is a random number of a process, not 0. Node is its machine; 0 in a log of one machine, which sends no beats.
-type (
-	// BindOrders binds the orders of the account, or of a group, to a connection. The newest one has them. With
-	// Release set none has.
-	BindOrders struct {
-		User    UserID
-		Key     KeyNumber `cbor:",omitempty"`
-		Group   uint32    `cbor:",omitempty"`
-		Release bool      `cbor:",omitempty"`
-		Line    Line
-	}
-	// EndConnection cancels what is bound to a connection of the account.
-	EndConnection struct {
-		User UserID
-		Line Line
-	}
-	// Beat says that a process of Node lives. What is bound to an earlier process of it is canceled.
-	Beat struct {
-		Node    uint32 `cbor:",omitempty"`
-		Session uint64
-	}
-)
-
-// Line names a connection.
-type Line struct {
-	Node    uint32 `cbor:",omitempty"`
-	Session uint64
-	Conn    uint64 // its number in the process
-}
-
 // Redeem exchanges unreserved pairs of YES and NO for 10000 pips each
 // (docs/rules/money.md#redeem). RequestID is that of DecreaseOrder.
 type Redeem struct {
@@ -187,30 +144,6 @@ type Redeem struct {
 	Qty       Qty
 	RequestID uint64 `cbor:",omitempty"`
 }
-
-// The commands about the bound of a group of orders (docs/rules/orders.md#group-bounds). Group is not 0.
-type (
-	// SetGroup sets the bound: FillLimit contracts in WindowMs milliseconds.
-	SetGroup struct {
-		User      UserID
-		Key       KeyNumber `cbor:",omitempty"`
-		Group     uint32
-		FillLimit Qty
-		WindowMs  uint32
-	}
-	// ResetGroup lets a group that has tripped take orders again.
-	ResetGroup struct {
-		User  UserID
-		Key   KeyNumber `cbor:",omitempty"`
-		Group uint32
-	}
-	// DeleteGroup removes the bound and leaves the orders.
-	DeleteGroup struct {
-		User  UserID
-		Key   KeyNumber `cbor:",omitempty"`
-		Group uint32
-	}
-)
 
 // RequestWithdrawal takes Amount out of free cash until an operator decides the
 // withdrawal (docs/rules/money.md#withdrawals).
@@ -446,13 +379,9 @@ type (
 
 func (c *PlaceOrder) class() (Class, UserID)        { return ClassPlacement, c.User }
 func (c *ReplaceOrder) class() (Class, UserID)      { return ClassPlacement, c.User }
-func (c *QuoteSide) class() (Class, UserID)         { return ClassPlacement, c.User }
 func (c *SubmitForecast) class() (Class, UserID)    { return ClassPlacement, c.User }
 func (c *Redeem) class() (Class, UserID)            { return ClassPlacement, c.User }
 func (c *RequestWithdrawal) class() (Class, UserID) { return ClassPlacement, c.User }
-func (c *SetGroup) class() (Class, UserID)          { return ClassPlacement, c.User }
-func (c *ResetGroup) class() (Class, UserID)        { return ClassPlacement, c.User }
-func (c *DeleteGroup) class() (Class, UserID)       { return ClassPlacement, c.User }
 func (c *CreateAgent) class() (Class, UserID)       { return ClassPlacement, c.Owner }
 func (c *Transfer) class() (Class, UserID)          { return ClassPlacement, c.Owner }
 func (c *ResumeAgent) class() (Class, UserID)       { return ClassPlacement, c.Owner }
@@ -463,15 +392,12 @@ func (c *CancelAll) class() (Class, UserID)     { return ClassCancel, c.User }
 func (c *DecreaseOrder) class() (Class, UserID) { return ClassCancel, c.User }
 func (c *ArmDeadman) class() (Class, UserID)    { return ClassCancel, c.User }
 func (c *DisarmDeadman) class() (Class, UserID) { return ClassCancel, c.User }
-func (c *BindOrders) class() (Class, UserID)    { return ClassCancel, c.User }
-func (c *EndConnection) class() (Class, UserID) { return ClassCancel, c.User }
 func (c *SetMandate) class() (Class, UserID)    { return ClassCancel, c.Owner }
 func (c *HaltAgent) class() (Class, UserID)     { return ClassCancel, c.Owner }
 func (c *CloseAgent) class() (Class, UserID)    { return ClassCancel, c.Owner }
 
 func (*Clock) class() (Class, UserID)            { return ClassSystem, 0 }
 func (*PostIndex) class() (Class, UserID)        { return ClassSystem, 0 }
-func (*Beat) class() (Class, UserID)             { return ClassSystem, 0 }
 func (*SetSession) class() (Class, UserID)       { return ClassSystem, 0 }
 func (*SetRules) class() (Class, UserID)         { return ClassSystem, 0 }
 func (*ActivateRules) class() (Class, UserID)    { return ClassSystem, 0 }

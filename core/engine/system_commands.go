@@ -84,8 +84,7 @@ func (e *Engine) untilDue() time.Duration {
 	if e.opt.Virtual {
 		return time.Hour
 	}
-	now := e.opt.Now()
-	wait := time.Hour
+	wait, now := time.Hour, e.opt.Now()
 	if !e.clockPending.Load() { // else queue.signal wakes the sequencer when that Clock is applied
 		wait = min(wait, time.Duration(e.nextDue.Load()-now))
 	}

@@ -62,7 +62,7 @@ var data = []messageDoc{
 	{name: "user_transfer", title: "Transfer event", doc: "Free cash moved between an owner and its agent.", typ: "user", event: "transfer", msgType: reflect.TypeFor[schemas.TransferEvent]()},
 	{name: "user_account", title: "Account event", doc: "The agent's state or mandate changed.", typ: "user", event: "account", msgType: reflect.TypeFor[schemas.AccountEvent]()},
 	{name: "user_deadman", title: "Dead-man switch event", doc: "The switch was armed, disarmed or fired.", typ: "user", event: "deadman", msgType: reflect.TypeFor[schemas.DeadmanEvent]()},
-	{name: "user_group", title: "Group event", doc: "The bound of a group was set, reset or deleted, or its fills reached it.", typ: "user", event: "group", msgType: reflect.TypeFor[schemas.GroupEvent]()},
+	{name: "user_group", title: "Group event", doc: "The bound of a group was set, reset or deleted, or its fills reached it, or its orders were bound to a connection, or are no more.", typ: "user", event: "group", msgType: reflect.TypeFor[schemas.GroupEvent]()},
 	{name: "user_key_revoked", title: "Key revoked event", doc: "A key of the account was revoked. The key's own connections are closed with 4401 instead.", typ: "user", event: "key_revoked", msgType: reflect.TypeFor[schemas.KeyRevokedEvent]()},
 }
 

@@ -73,8 +73,8 @@ func (l *Lane) bound(c *conn) {
 	c.pingEvery = boundPingEvery
 }
 
-// endBinding cancels what is bound to the connection, once. It does not wait for the venue: whoever ends a
-// connection may hold locks.
+// endBinding cancels what is bound to the connection, once. It does not wait for the venue, because the caller
+// may hold locks.
 func (c *conn) endBinding() {
 	c.binding.once.Do(func() {
 		c.lane.openConns.Add(1)
@@ -85,7 +85,7 @@ func (c *conn) endBinding() {
 	})
 }
 
-// submitEnd submits the end of the connection until it is sequenced. If the venue stops before, or stays without a
+// submitEnd submits the end of the connection until it is sequenced; a second one cancels nothing. If the venue stops before, or stays without a
 // majority, the next process of this machine cancels, or the other machines do once this one sends no beats.
 func (c *conn) submitEnd() {
 	b, e := &c.binding, c.lane.engine
@@ -98,10 +98,14 @@ func (c *conn) submitEnd() {
 	defer e.HoldLines(-1)
 	ctx := context.Background() // that of the lane ends before its connections
 	for closing := 0; closing < endTries; {
-		if _, err := e.Submit(ctx, &core.EndConnection{User: c.call.Key.User, Line: b.line}); !errors.Is(err, engine.ErrShed) {
+		try, cancel := context.WithTimeout(ctx, c.lane.gate.Budget())
+		_, err := e.Submit(try, &core.EndConnection{User: c.call.Key.User, Line: b.line})
+		cancel()
+		closes := c.lane.ctx.Err() != nil
+		if !errors.Is(err, engine.ErrShed) && (closes || !errors.Is(err, engine.ErrUnknown)) {
 			return
 		}
-		if c.lane.ctx.Err() != nil {
+		if closes {
 			closing++
 		}
 		backoff.Sleep(ctx, endRetry)
