@@ -194,6 +194,23 @@ type answer struct {
 	Yes, No        [][2]int64
 	Code           string
 	Error          struct{ Code string }
+
+	Canceled int64 // orders, by a quote
+	Kept     bool
+	Reason   string
+}
+
+// quoteRow is the answer to the quote of one market.
+type quoteRow struct{ Bid, Ask answer }
+
+// of returns the answer for the side of a user. Its seq is that of the last side.
+func (q *quoteRow) of(user int) answer {
+	a := [2]answer{q.Bid, q.Ask}[user]
+	if a.Code = a.Error.Code; a.Code == "" {
+		a.Code = a.Reason
+	}
+	a.Seq = max(q.Bid.Seq, q.Ask.Seq)
+	return a
 }
 
 // sendFunc sends an operation over one lane. It returns an error if it receives no answer.
@@ -215,6 +232,18 @@ func viaREST(ctx context.Context, s *testVenue, in operation, id string) (a answ
 		method, target = "GET", "/v1/portfolio/balance"
 	case book:
 		method, target = "GET", "/v1/markets/1/orderbook"
+	case quote:
+		var raw json.RawMessage
+		if err = s.send(ctx, in.user, "PUT", "/v1/portfolio/quotes", arguments(in, id), nil, &raw); err != nil {
+			return a, err
+		}
+		var rows []quoteRow
+		if json.Unmarshal(raw, &rows) == nil && len(rows) == 1 {
+			return rows[0].of(in.user), nil
+		}
+		err = json.Unmarshal(raw, &a) // the whole request is rejected
+		a.Code = a.Error.Code
+		return a, err
 	}
 	err = s.send(ctx, in.user, method, target, []byte(body), nil, &a)
 	a.Code = a.Error.Code
@@ -223,12 +252,15 @@ func viaREST(ctx context.Context, s *testVenue, in operation, id string) (a answ
 
 // viaTool sends an operation as a tool call.
 func viaTool(ctx context.Context, s *testVenue, in operation, id string) (a answer, err error) {
-	tool := map[kind]string{place: "place_order", cancel: "cancel_order", decrease: "decrease_order", balance: "get_balance", book: "get_orderbook", replace: "replace_order"}[in.kind]
+	tool := map[kind]string{place: "place_order", cancel: "cancel_order", decrease: "decrease_order", balance: "get_balance", book: "get_orderbook", replace: "replace_order", quote: "put_quotes"}[in.kind]
 	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments(in, id))
 	var out struct {
 		Result struct {
-			StructuredContent answer
-			IsError           bool
+			StructuredContent struct {
+				answer
+				Results []quoteRow
+			}
+			IsError bool
 		}
 		Error *struct{ Message string }
 	}
@@ -239,7 +271,10 @@ func viaTool(ctx context.Context, s *testVenue, in operation, id string) (a answ
 	if out.Error != nil {
 		return a, fmt.Errorf("rpc: %s", out.Error.Message)
 	}
-	a = out.Result.StructuredContent
+	if rows := out.Result.StructuredContent.Results; len(rows) == 1 {
+		return rows[0].of(in.user), nil
+	}
+	a = out.Result.StructuredContent.answer
 	if out.Result.IsError && a.Code == "" {
 		a.Code = a.Error.Code
 	}
@@ -252,6 +287,10 @@ func arguments(in operation, id string) []byte {
 		return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":1,"generation":1,"side":"buy","outcome":%q,"tick":%d,"qty":%d}`, in.id, [2]string{"yes", "no"}[in.user], in.tick, in.qty)
 	case replace:
 		return fmt.Appendf(nil, `{"order_id":%q,"client_order_id":"%d","tick":%d,"qty":%d}`, id, in.id, in.tick, in.qty)
+	case quote:
+		side := fmt.Sprintf(`{"client_order_id":"%d","tick":%d,"qty":%d}`, in.id, []int64{in.tick, 10000 - in.tick}[in.user], in.qty)
+		sides := [2]string{`"bid":` + side + `,"ask":null`, `"bid":null,"ask":` + side}[in.user]
+		return fmt.Appendf(nil, `{"quotes":[{"market_id":1,"generation":1,"group_id":1,%s}]}`, sides)
 	case cancel:
 		return fmt.Appendf(nil, `{"order_id":%q}`, id)
 	case decrease:
@@ -288,6 +327,9 @@ func (s *testVenue) send(ctx context.Context, user int, method, target string, b
 
 // resultOf converts an answer to the model's result.
 func resultOf(in operation, a *answer) result {
+	if in.kind == quote && a.Code == core.PostOnlyCross.String() {
+		return result{seq: uint64(a.Seq), code: a.Code, gone: a.Canceled}
+	}
 	if a.Code != "" {
 		return result{code: a.Code}
 	}
@@ -298,6 +340,8 @@ func resultOf(in operation, a *answer) result {
 			fills = append(fills, fmt.Sprintf("%d×%d", f.Qty, f.TickYes))
 		}
 		return result{seq: uint64(a.Seq), filled: a.FilledQty, resting: a.RestingQty, fills: strings.Join(fills, " "), left: a.Replaced.CanceledQty}
+	case quote:
+		return result{seq: uint64(a.Seq), resting: a.RestingQty, gone: a.Canceled, kept: a.Kept}
 	case cancel:
 		return result{seq: uint64(a.Seq), left: a.CanceledQty}
 	case decrease:
@@ -340,6 +384,9 @@ func (s *testVenue) draw(r *rand.Rand, user int) (in operation, id string) {
 	} else if n >= 8 {
 		in.kind = []kind{balance, book}[n-8]
 		return in, ""
+	}
+	if in.kind == place && r.IntN(3) == 0 {
+		in.kind = quote
 	}
 	s.next++
 	in.id, in.tick, in.qty = s.next, int64(4700+100*r.IntN(7)), int64(1+r.IntN(6))

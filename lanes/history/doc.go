@@ -2,7 +2,8 @@
 // no code outside its tests.
 //
 // User 0 is an owner and user 1 an agent, whose owner moves money to it and halts it meanwhile.
-// Two operators approve the same deposits to user 1 and book their own, of which some are too large.
+// Both quote a side of the market beside their other orders. Two operators approve the same deposits to user 1 and
+// book their own, of which some are too large.
 // Clients call REST, the agent lane and the event lane concurrently, and some give up before
 // they are answered. The requests and answers with their times are a history. Porcupine
 // searches for an order of the operations that a sequential model (model_test.go) allows.

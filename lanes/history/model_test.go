@@ -23,10 +23,11 @@ const (
 	approve  // of an operator: the deposit with number id, of qty pips to user 1, that another one requested
 	replace  // of order old by order id
 	deposit  // of an operator: qty pips to user 1
+	quote    // of one side, for the user's group; the other side is null
 )
 
 func (k kind) String() string {
-	return [...]string{"place", "cancel", "decrease", "balance", "book", "transfer", "halt", "resume", "approve", "replace", "deposit"}[k]
+	return [...]string{"place", "cancel", "decrease", "balance", "book", "transfer", "halt", "resume", "approve", "replace", "deposit", "quote"}[k]
 }
 
 // operation is a request. User 0 buys YES and user 1 buys NO, so that they trade with each
@@ -48,6 +49,8 @@ type result struct {
 	filled, resting int64
 	fills           string
 	left            int64 // the canceled quantity, also of a replaced order, or the one remaining after a decrease
+	gone            int64 // the orders that a quote canceled
+	kept            bool  // a quote kept an order
 	cash, reserved  int64
 	book            string
 }
@@ -57,6 +60,7 @@ type order struct {
 	id         uint64
 	user       int
 	tick, left int64
+	quoted     bool // by a quote
 }
 
 // state is a market of two traders without fees, of whom user 1 can be halted. Its orders are
@@ -92,6 +96,11 @@ func (s state) step(in operation) (result, state) {
 		out, s := s.place(in)
 		out.left = left
 		return out, s
+	case quote:
+		if s.halted && in.user == 1 {
+			return result{code: "mandate_violation"}, s
+		}
+		return s.quote(in)
 	case transfer:
 		s.cash[1] += in.qty
 		return result{}, s
@@ -171,11 +180,37 @@ func (s state) place(in operation) (result, state) {
 		}
 	}
 	if left > 0 {
-		s.orders = append(s.orders, order{in.id, in.user, in.tick, left})
+		s.orders = append(s.orders, order{in.id, in.user, in.tick, left, in.kind == quote})
 		s.cash[in.user] -= left * in.tick
 		s.reserved[in.user] += left * in.tick
 	}
 	out.filled, out.resting, out.fills = in.qty-left, left, strings.Join(fills, " ")
+	return out, s
+}
+
+// quote leaves the user with one quoted order, none if it would trade.
+func (s state) quote(in operation) (out result, _ state) {
+	kept := slices.IndexFunc(s.orders, func(o order) bool { return o.user == in.user && o.quoted && o.tick == in.tick && o.left >= in.qty })
+	for at := len(s.orders) - 1; at >= 0; at-- {
+		if o := s.orders[at]; o.user == in.user && o.quoted && at != kept {
+			s.lower(at, o.left)
+			out.gone++
+			if at < kept {
+				kept--
+			}
+		}
+	}
+	switch {
+	case kept >= 0:
+		s.lower(kept, s.orders[kept].left-in.qty)
+		out.kept, out.resting = true, in.qty
+	case s.best(1-in.user, in.tick) >= 0:
+		out.code = "post_only_cross"
+	default:
+		gone := out.gone
+		out, s = s.place(in)
+		out.gone = gone
+	}
 	return out, s
 }
 
