@@ -87,13 +87,14 @@ const (
 	RuleMarketCost
 	RuleOpenCost
 	RuleDailyLoss
+	RuleAskAbove // an order above it waits for the owner
 
 	mandateRules
 )
 
 var mandateRuleNames = [mandateRules]string{
 	"halted", "expires_ts", "categories", "reduce_only", "max_order_qty", "price_collar", "max_open_orders", "max_orders_per_day",
-	"max_order_cost", "max_market_cost", "max_open_cost", "max_daily_loss",
+	"max_order_cost", "max_market_cost", "max_open_cost", "max_daily_loss", "ask_above",
 }
 
 // String is the name of the mandate's field, or "halted".
@@ -112,7 +113,8 @@ type Mandate struct {
 	Collar       Tick      `cbor:",omitempty"` // pips of price
 	OpenOrders   uint32    `cbor:",omitempty"`
 	OrdersPerDay uint32    `cbor:",omitempty"`
-	Costs        [4]uint64 `cbor:",omitzero"` // pips; see Cost
+	Costs        [4]uint64 `cbor:",omitzero"`  // pips; see Cost
+	AskAbove     uint64    `cbor:",omitempty"` // pips that may be at stake in one round unasked
 }
 
 // Has reports whether the mandate sets the bound of a rule.
@@ -158,6 +160,7 @@ func (m *Mandate) Valid(r Revision) bool {
 		{RuleMarketCost, m.Cost(RuleMarketCost) == 0, true},
 		{RuleOpenCost, m.Cost(RuleOpenCost) == 0, true},
 		{RuleDailyLoss, m.Cost(RuleDailyLoss) == 0, true},
+		{RuleAskAbove, m.AskAbove == 0, r >= RevisionAsks},
 	} {
 		if m.Has(x.rule) && !x.legal || !m.Has(x.rule) && !x.zero {
 			return false

@@ -17,7 +17,7 @@
 // A new command is made in these files. TestEveryCommandIsComplete in core/sim refuses one
 // that lacks a part:
 //
-//	core/command.go          the type and its class; those of makers in core/command_makers.go
+//	core/command.go          the type and its class; those of makers in core/command_makers.go, of asks in core/ask.go
 //	core/event.go            the events that record what it changed
 //	core/journal/codec.go    its line in the table of kinds, at a new number
 //	core/venue/venue.go      its case in apply, which calls the rule

@@ -129,17 +129,20 @@ const (
 	Disconnected
 
 	LastReason = Disconnected
+
+	// KeyRevoked is the reason why an ask was canceled, and no order.
+	KeyRevoked = LastReason + 1
 )
 
-var reasonNames = [LastReason + 1]string{"", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible",
+var reasonNames = [KeyRevoked + 1]string{"", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible",
 	"user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "",
-	"halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect"}
+	"halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect", "key_revoked"}
 
 func (r Reason) String() string { return reasonNames[r] }
 
-// Reasons lists the reasons that have a name on the wire.
+// Reasons lists the reasons of orders that have a name on the wire.
 func Reasons() []string {
-	return slices.DeleteFunc(slices.Clone(reasonNames[:]), func(name string) bool { return name == "" })
+	return slices.DeleteFunc(slices.Clone(reasonNames[:KeyRevoked]), func(name string) bool { return name == "" })
 }
 
 // Path is the way a fill happened: contracts changed hands, pairs were created, or pairs

@@ -33,6 +33,7 @@ const (
 	GroupTripped
 	TooLate
 	CrossedQuote
+	ApprovalLimit
 )
 
 // Refusals of commands other than those of orders. They are sequenced like any other
@@ -68,7 +69,7 @@ var rejectNames = map[Reject]string{
 	DuplicateClientOrderID: "duplicate_client_order_id", BadPriceTick: "bad_price_tick", BadQty: "bad_qty", PerMarketLimit: "per_market_limit",
 	MarketNotTrading: "market_not_trading", MarketPaused: "market_paused", UnknownOrder: "unknown_order", InvalidDecrease: "invalid_decrease",
 	ClientOrderIDRequired: "client_order_id_required", ReduceOnlyViolation: "reduce_only_violation", UserSuspended: "user_suspended",
-	OpenOrderLimit: "open_order_limit", BadExpiry: "bad_expiry", TooLate: "too_late", CrossedQuote: "crossed_quote", MandateViolation: "mandate_violation", StaleGeneration: "stale_generation",
+	OpenOrderLimit: "open_order_limit", BadExpiry: "bad_expiry", TooLate: "too_late", CrossedQuote: "crossed_quote", ApprovalLimit: "approval_limit", MandateViolation: "mandate_violation", StaleGeneration: "stale_generation",
 	UnknownUser: "unknown_user", UnknownKey: "unknown_key", UnknownWithdrawal: "unknown_withdrawal",
 	DuplicateWithdrawalID: "duplicate_client_withdrawal_id", DuplicateDepositID: "duplicate_deposit_id", BadAmount: "bad_amount",
 	BadDestination: "bad_destination", InvalidTransition: "invalid_transition", BadFees: "schema_violation", WithdrawalRefused: "withdrawal_refused",
@@ -89,7 +90,7 @@ func Rejects() []Reject { return slices.Collect(maps.Keys(rejectNames)) }
 func (r Reject) Error() string { return rejectNames[r] }
 
 // Registered reports whether the wire carries a number for r (docs/rules/errors.md#registry).
-func (r Reject) Registered() bool { return r >= UnknownMarket && r <= CrossedQuote }
+func (r Reject) Registered() bool { return r >= UnknownMarket && r <= ApprovalLimit }
 
 // InvariantViolation is the value that the core panics with when an invariant does not
 // hold (docs/rules/money.md#the-invariant). The sequencer stops on it, because every later

@@ -109,8 +109,11 @@ const (
 	// have no effect before it, and bounds of groups, which are UnknownGroup before it. When a feed falls silent, orders that are canceled on a pause are.
 	RevisionMakers Revision = 13
 
+	// RevisionAsks adds the mandate's ask_above, which is BadMandate before it, and DecideAsk.
+	RevisionAsks Revision = 14
+
 	// RevisionNewest is the newest revision that this program knows.
-	RevisionNewest = RevisionMakers
+	RevisionNewest = RevisionAsks
 )
 
 // Known returns an error that names the program which knows the revision, unless this one does.

@@ -84,6 +84,9 @@ var kinds = [...]kind{
 	39: cborMap[core.EndConnection](nil),
 	40: cborMap[core.Beat](nil),
 
+	// From core.RevisionAsks on.
+	63: cborMap[core.DecideAsk](nil),
+
 	// From 64 on: commands of a log of several machines.
 	64: cborMap[core.Attest](nil),
 	65: {}, // core.Marked: set by init, because its encoding holds that of another kind

@@ -42,6 +42,9 @@ func (w *workload) agentCommand() core.Command {
 			return &core.SuspendUser{User: agent, Lift: true}
 		}
 	}
+	if w.rules >= core.RevisionAsks && !w.unsigned && w.r.IntN(5) == 0 {
+		return w.decideAsk()
+	}
 	key := fmt.Sprint("agent key", w.r.IntN(30))
 	if w.rules >= core.RevisionGrants && !w.unsigned && w.r.IntN(6) == 0 {
 		return w.grantCommand(agent)
@@ -113,6 +116,12 @@ func (w *workload) grantCommand(agent core.UserID) core.Command {
 
 // mandate returns a mandate. Some are wide, some let nothing pass, and some are invalid.
 func (w *workload) mandate() (m core.Mandate) {
+	if w.rules >= core.RevisionAsks && !w.unsigned && w.r.IntN(2) == 0 {
+		m.Bound(core.RuleAskAbove)
+		if m.AskAbove = uint64(w.r.IntN(60_000)); w.r.IntN(4) > 0 {
+			return m // else other bounds would reject most of what could wait
+		}
+	}
 	least := 5
 	if w.bounded {
 		least = 40
@@ -163,6 +172,25 @@ func (w *workload) mandate() (m core.Mandate) {
 		m.OrderQty = core.Qty(w.r.IntN(1_000_002)) // without its bound
 	}
 	return m
+}
+
+// decideAsk returns a decision about what waits for an owner, seldom of another account or about nothing.
+func (w *workload) decideAsk() core.Command {
+	c := &core.DecideAsk{Owner: w.ownerAccount(), Ask: uint64(w.r.IntN(int(w.seq()) + 2)), Approve: w.r.IntN(3) > 0}
+	var waiting []*core.Ask
+	w.look(func(v *venue.Venue) {
+		for u := range v.Users() {
+			waiting = append(waiting, v.Asks(u.ID)...)
+		}
+		if len(waiting) > 0 && w.r.IntN(15) > 0 {
+			x := waiting[w.r.IntN(len(waiting))]
+			if c.Ask = x.ID; w.r.IntN(15) > 0 {
+				u, _ := v.User(x.Place.User)
+				c.Owner = u.Agent.Owner
+			}
+		}
+	})
+	return c
 }
 
 // sign puts the number of a key into a command of an account: mostly none, else a valid key, a

@@ -15,7 +15,7 @@ import (
 
 // describeOutcome converts the events of a command to the outcome of the model.
 func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
-	out := model.Outcome{Reject: rej, Ended: map[core.OrderID]model.End{}, Transfers: map[model.Transfer]core.Pips{}, Agents: map[core.UserID]model.AgentChange{}}
+	out := model.Outcome{Reject: rej, Ended: map[core.OrderID]model.End{}, Transfers: map[model.Transfer]core.Pips{}, Agents: map[core.UserID]model.AgentChange{}, Asks: map[uint64]core.AskChanged{}}
 	for _, e := range events {
 		switch e := e.(type) {
 		case *core.OrderPlaced:
@@ -37,6 +37,8 @@ func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
 			out.Ended[e.Order] = model.End{Status: e.Status, Reason: e.Reason, Left: e.Left}
 		case *core.Quoted:
 			out.Quoted = e
+		case *core.AskChanged:
+			out.Asks[e.Ask.ID] = *e
 		case *core.ForecastSubmitted:
 			out.Forecast = &model.Forecast{User: e.User, Market: e.Market, Generation: e.Generation, P: e.P}
 		}
@@ -61,6 +63,8 @@ func sameOutcome(got, want model.Outcome) error {
 		return fmt.Errorf("its transfers are %+v, the model has %+v", got.Transfers, want.Transfers)
 	case !maps.Equal(got.Agents, want.Agents):
 		return fmt.Errorf("the agents it changed are %+v, the model has %+v", got.Agents, want.Agents)
+	case !maps.Equal(got.Asks, want.Asks):
+		return fmt.Errorf("what waits or has ended waiting is %+v, the model has %+v", got.Asks, want.Asks)
 	case !slices.Equal(got.Fills, want.Fills):
 		return fmt.Errorf("its fills are %+v, the model has %+v", got.Fills, want.Fills)
 	case !maps.Equal(got.Ended, want.Ended):
@@ -221,6 +225,9 @@ func sameAgent(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	}
 	if got, want := v.Agents(u), m.Agents(u); !slices.Equal(got, want) {
 		return fmt.Errorf("agents %v, the model has %v", got, want)
+	}
+	if got, want := v.Asks(u), m.Asks(u); !slices.EqualFunc(got, want, func(x *core.Ask, y core.Ask) bool { return *x == y }) {
+		return fmt.Errorf("%d orders wait, the model has %+v", len(got), want)
 	}
 	p, want := v.Performance(u), m.Performance(u)
 	if got := (model.Performance{

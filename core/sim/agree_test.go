@@ -57,6 +57,7 @@ type tally struct {
 	repeated     int // marked commands with the mark of another
 	broken       map[core.MandateRule]int
 	transfers    int
+	asks         map[core.AskStatus]int
 	midnights    int
 	repeats      map[string]int // by type, of money that was moved before
 }
@@ -65,7 +66,7 @@ func newDirectRun(seed uint64) *directRun {
 	d := &directRun{v: venue.New(), m: model.New(), now: start(seed), firsts: map[core.Mark]uint64{}}
 	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func(look func(*venue.Venue)) { look(d.v) }, func(string, ...any) {})
 	d.work.late = seed%4 == 3
-	d.tally = tally{rejects: map[core.Reject]int{}, reasons: map[core.Reason]int{}, rounds: map[core.RoundStatus]int{}, broken: map[core.MandateRule]int{}, repeats: map[string]int{}}
+	d.tally = tally{rejects: map[core.Reject]int{}, reasons: map[core.Reason]int{}, rounds: map[core.RoundStatus]int{}, broken: map[core.MandateRule]int{}, asks: map[core.AskStatus]int{}, repeats: map[string]int{}}
 	d.extra, d.marking = rand.New(rand.NewPCG(seed, 0x1a7e)), rand.New(rand.NewPCG(seed, 0x3a4c))
 	return d
 }
@@ -76,6 +77,9 @@ func (m *tally) note(did model.Outcome, events []core.Event) {
 	m.transfers += len(did.Transfers)
 	if did.Violation != nil {
 		m.broken[did.Violation.Rule]++
+	}
+	for _, e := range did.Asks {
+		m.asks[e.Status]++
 	}
 	for _, e := range did.Ended {
 		m.reasons[e.Reason]++
@@ -176,6 +180,12 @@ func (d *directRun) preview(c *core.PlaceOrder, ts int64) func(core.Reject, []co
 	p, r := d.v.Preview(c, ts)
 	return func(rej core.Reject, events []core.Event) error {
 		did := describeOutcome(rej, events)
+		for _, e := range did.Asks {
+			if e.Status != core.AskWaiting || p.Violation == nil {
+				continue
+			}
+			did.Tick, did.Violation = e.Ask.Place.Tick, &core.Violation{Rule: core.RuleAskAbove, Rev: p.Violation.Rev, Limit: p.Violation.Limit, Used: uint64(e.Ask.OpenCost), Asked: uint64(e.Ask.Cost)}
+		}
 		if r != rej || !reflect.DeepEqual(p.Violation, did.Violation) || p.Tick != did.Tick {
 			return fmt.Errorf("previewed %q at %d %+v, but it was %q at %d %+v", r, p.Tick, p.Violation, rej, did.Tick, did.Violation)
 		}
@@ -193,6 +203,7 @@ func (m *tally) add(x tally) {
 	m.midnights += x.midnights
 	addCounts(m.repeats, x.repeats)
 	addCounts(m.broken, x.broken)
+	addCounts(m.asks, x.asks)
 	addCounts(m.rejects, x.rejects)
 	addCounts(m.reasons, x.reasons)
 	addCounts(m.rounds, x.rounds)
@@ -294,7 +305,7 @@ func TestModelAgrees(t *testing.T) {
 		total.add(d.tally)
 	}
 	t.Logf("%d fills, rejections %v, orders ended %v, rounds %v, %d placements after a close", total.fills, total.rejects, total.reasons, total.rounds, total.afterClose)
-	t.Logf("bounds broken %v, %d commands without a valid key, %d late, %d repeated, %d transfers, %d midnights", total.broken, total.unauthorized, total.late, total.repeated, total.transfers, total.midnights)
+	t.Logf("bounds broken %v, %d commands without a valid key, %d late, %d repeated, %d transfers, %d midnights, asks %v", total.broken, total.unauthorized, total.late, total.repeated, total.transfers, total.midnights, total.asks)
 	if total.afterClose == 0 {
 		t.Error("no placement came after the close of its market")
 	}
@@ -317,6 +328,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 		core.RevisionGrants:      "a4acc90f90025b87502947eccedef54db357296868faddb0adf7b48a3097aaff",
 		core.RevisionSteps:       "0f7180251e1cbf518496273190266cba0e39d667bf3bae3237f6db3cce1fec8a",
 		core.RevisionMakers:      "c8cc775f551f51c458de5a048321812b3590ccc929b1208cf7a0747aa1916fa4",
+		core.RevisionAsks:        "7a750e2931dc4da07308e8c9fed14cd65c1b947ea78981caa1c9797f575c904b",
 	} {
 		d := newDirectRun(1)
 		d.work.rules, d.work.unmarked, d.extra = revision, true, nil

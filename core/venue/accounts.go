@@ -44,7 +44,7 @@ func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
 	}
 	a.Suspended = !c.Lift
 	if a.Suspended {
-		v.cancelAccountOrders(c.User, core.Suspended, anyOrder)
+		v.cancelAccountOrders(c.User, core.Suspended, allOrders)
 	}
 	v.ev.Add(&core.UserChanged{User: a.User})
 	if a.Agent != nil && !a.Agent.Closed && !v.accounts[a.Agent.Owner].Suspended {
@@ -53,7 +53,7 @@ func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
 	for _, u := range a.agents {
 		agent := &v.accounts[u]
 		if a.Suspended {
-			v.cancelAccountOrders(u, core.Suspended, anyOrder)
+			v.cancelAccountOrders(u, core.Suspended, allOrders)
 		}
 		if !agent.Agent.Closed && !agent.Suspended {
 			v.emitAgent(agent)

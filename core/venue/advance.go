@@ -7,11 +7,13 @@ import (
 )
 
 // advance does everything that is due at the command's stamp, in a fixed order: order expiries,
-// dead-man switches, lost machines, mandates, grants, stale feeds, round transitions by slot, openings by series
+// waiting orders, dead-man switches, lost machines, mandates, grants, stale feeds, round transitions by slot, openings
+// by series
 // (docs/rules/rounds.md#due).
 func (v *Venue) advance() {
 	ts := v.now.Ts
 	v.expire(ts)
+	v.expireAsks(ts)
 	v.fireDeadmanSwitches(ts)
 	v.lapse(ts)
 	v.expireMandates(ts)
@@ -34,7 +36,7 @@ func (v *Venue) advance() {
 // stamp means that a tick is due now. Due removes outdated timers, so it needs exclusive access.
 func (v *Venue) Due() int64 {
 	ts := v.now.Ts
-	at := min(v.expiryDue(), v.deadmanDue(), v.lapseDue(), v.mandateDue(), v.grantDue())
+	at := min(v.expiryDue(), v.askDue(), v.deadmanDue(), v.lapseDue(), v.mandateDue(), v.grantDue())
 	for f := range v.feeds {
 		if s := &v.feeds[f]; !s.Stale {
 			at = min(at, s.FreshAt+v.rules.StaleNs+1)

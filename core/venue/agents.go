@@ -139,7 +139,7 @@ func (v *Venue) halt(a *account) {
 	if a.Agent.Halted {
 		return
 	}
-	v.cancelAccountOrders(a.ID, core.Halted, anyOrder)
+	v.cancelAccountOrders(a.ID, core.Halted, allOrders)
 	v.changeAgent(a, func(x *core.Agent) { x.Halted = true })
 }
 
@@ -166,7 +166,7 @@ func (v *Venue) closeAgent(c *core.CloseAgent) core.Reject {
 	case a.Agent.Closed:
 		return core.OK
 	}
-	v.cancelAccountOrders(a.ID, core.Halted, anyOrder)
+	v.cancelAccountOrders(a.ID, core.Halted, allOrders)
 	v.revokeAll(a.ID)
 	v.changeAgent(a, func(x *core.Agent) { x.Halted, x.Closed = true, true })
 	v.closedAgents = true
@@ -209,7 +209,7 @@ func (v *Venue) expireMandates(ts int64) {
 			continue // replaced since
 		}
 		a := &v.accounts[t.key]
-		v.cancelAccountOrders(a.ID, core.MandateExpired, anyOrder)
+		v.cancelAccountOrders(a.ID, core.MandateExpired, allOrders)
 		v.changeAgent(a, func(x *core.Agent) { x.Expired = true })
 	}
 }

@@ -70,7 +70,7 @@ func (v *Venue) ownOrder(u core.UserID, id core.OrderID) book.Ref {
 func (v *Venue) cancel(c *core.CancelOrder) core.Reject {
 	r := v.ownOrder(c.User, c.Order)
 	if r == book.None {
-		return core.UnknownOrder
+		return v.cancelAsk(c)
 	}
 	v.closeOrder(r, core.Canceled, core.UserCancel, core.CauseCancel)
 	return core.OK
@@ -82,38 +82,48 @@ func (v *Venue) cancelAll(c *core.CancelAll) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	v.cancelAccountOrders(c.User, core.MassCancel, func(r book.Ref, o *book.Order) bool {
-		return (c.Market == 0 || o.Market() == c.Market) && (c.Group == 0 || v.pool.Terms(r).Group == c.Group)
-	})
+	v.cancelAccountOrders(c.User, core.MassCancel, scope{c.Market, c.Group})
 	return core.OK
 }
 
-// cancelAccountOrders cancels the account's resting orders for which match is true, newest first.
-func (v *Venue) cancelAccountOrders(u core.UserID, why core.Reason, match func(book.Ref, *book.Order) bool) {
+// scope selects orders of an account. 0 is any market and any group.
+type scope struct {
+	market core.MarketID
+	group  uint32
+}
+
+var allOrders scope
+
+func (s scope) has(m core.MarketID, group uint32) bool {
+	return (s.market == 0 || m == s.market) && (s.group == 0 || group == s.group)
+}
+
+// cancelAccountOrders cancels the account's resting orders in a scope, newest first, and those that wait for its
+// owner.
+func (v *Venue) cancelAccountOrders(u core.UserID, why core.Reason, s scope) {
 	for r := range v.pool.NewestFirst(&v.accounts[u].orders) {
-		if match(r, v.pool.At(r)) {
+		if s == allOrders || s.has(v.pool.At(r).Market(), v.pool.Terms(r).Group) {
 			v.closeOrder(r, core.Canceled, why, core.CauseCancel)
 		}
 	}
+	v.cancelAsks(u, why, func(p *core.PlaceOrder) bool { return s.has(p.Market, p.Group) })
 }
 
-func anyOrder(book.Ref, *book.Order) bool { return true }
-
-// cancelMarketOrders cancels a market's resting orders for which match is true, bids before asks,
-// each side in price-time order.
-func (v *Venue) cancelMarketOrders(m *market, why core.Reason, match func(book.Ref, *book.Order) bool) {
+// cancelMarketOrders cancels a market's resting orders, bids before asks, each side in price-time order, then those
+// that wait for an owner. If why is Paused, only orders with cancel_on_pause are canceled.
+func (v *Venue) cancelMarketOrders(m *market, why core.Reason) {
+	ends := func(f core.Flags) bool { return why != core.Paused || f.Has(core.CancelOnPause) }
 	for _, bid := range [2]bool{true, false} {
 		for r := m.book.Best(bid); r != book.None; {
 			next := m.book.Next(r)
-			if match(r, v.pool.At(r)) {
+			if ends(v.pool.At(r).Flags()) {
 				v.closeOrder(r, core.Canceled, why, core.CauseCancel)
 			}
 			r = next
 		}
 	}
+	v.cancelAsksInMarket(m.Market, why, ends)
 }
-
-func cancelsOnPause(_ book.Ref, o *book.Order) bool { return o.Flags().Has(core.CancelOnPause) }
 
 // decrease reduces an order's remaining quantity by an amount or to one, and keeps its time
 // priority (docs/rules/orders.md#decrease). An amount that does not reduce the order is

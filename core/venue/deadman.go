@@ -70,7 +70,7 @@ func (v *Venue) fireDeadmanSwitches(ts int64) {
 			continue // armed again or disarmed since
 		}
 		u, id := core.UserID(t.key>>32), uint32(t.key)
-		v.cancelAccountOrders(u, core.DeadmanFired, v.inGroup(id))
+		v.cancelAccountOrders(u, core.DeadmanFired, scope{group: id})
 		v.disarm(u, id, v.deadmanOf(u, id), true)
 	}
 }

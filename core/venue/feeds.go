@@ -33,7 +33,7 @@ func (v *Venue) pauseStaleFeeds(ts int64) {
 func (v *Venue) cancelOfPausedFeed(f core.Feed) {
 	for m := range v.markets {
 		if mk := &v.markets[m]; mk.Status == core.Trading && mk.Feed == f {
-			v.cancelMarketOrders(mk, core.Paused, cancelsOnPause)
+			v.cancelMarketOrders(mk, core.Paused)
 		}
 	}
 }

@@ -207,12 +207,7 @@ func (v *Venue) cancelTripped() {
 		u, id := core.UserID(key>>32), uint32(key)
 		g, _ := v.groups.Get(key)
 		v.emitGroup(u, id, g, core.GroupTrip)
-		v.cancelAccountOrders(u, core.GroupLimit, v.inGroup(id))
+		v.cancelAccountOrders(u, core.GroupLimit, scope{group: id})
 	}
 	v.tripped = v.tripped[:0]
-}
-
-// inGroup matches the orders of a group, all for group 0.
-func (v *Venue) inGroup(id uint32) func(book.Ref, *book.Order) bool {
-	return func(r book.Ref, _ *book.Order) bool { return id == 0 || v.pool.Terms(r).Group == id }
 }

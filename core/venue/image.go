@@ -32,6 +32,7 @@ type Image struct {
 	alone       tree[string, core.AloneSum]
 	marks       [][]markRecord
 	requests    []requestImage
+	asks        tree[uint64, *core.Ask]
 }
 
 // requestImage is the client_request_ids of an account.
@@ -55,7 +56,7 @@ func (v *Venue) Image() (*Image, error) {
 	m := &Image{
 		ids: make([]idSet, n), keys: copyTree(v.keys.all), orders: v.pool.Image(), deposits: copyTree(v.deposits), withdrawals: copyTree(v.withdrawals),
 		transfers: copyTree(v.transfers), marks: slices.Clone(v.marks.chunks), approvals: copyTree(v.approvals),
-		alone: copyTree(v.alone.sums),
+		alone: copyTree(v.alone.sums), asks: copyTree(v.asks.all),
 	}
 	for _, u := range slices.Sorted(maps.Keys(v.requests)) {
 		m.requests = append(m.requests, requestImage{u, v.requests[u].image()})
@@ -99,7 +100,7 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		x.enc = encoding.NewEncoder(&x.buf)
 		s := &m.state
 		fields := stateFields
-		for atEnd := []int{len(m.requests), len(s.Groups), len(s.Switches), len(s.Members)}; fields > stateFieldsBeforeMakers && atEnd[fields-stateFieldsBeforeMakers-1] == 0; {
+		for atEnd := []int{len(m.requests), len(s.Groups), len(s.Switches), len(s.Members), m.asks.Len()}; fields > stateFieldsBeforeMakers && atEnd[fields-stateFieldsBeforeMakers-1] == 0; {
 			fields--
 		}
 		if s.Rules.Revision < core.RevisionSteps {
@@ -147,7 +148,7 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 			m.alone.Scan(func(_ string, s core.AloneSum) bool { return x.values(&s) })
 		}
 		list(&x, s.Settings)
-		for i, write := range []func(){func() { x.requests(m) }, func() { list(&x, s.Groups) }, func() { list(&x, s.Switches) }, func() { list(&x, s.Members) }} {
+		for i, write := range []func(){func() { x.requests(m) }, func() { list(&x, s.Groups) }, func() { list(&x, s.Switches) }, func() { list(&x, s.Members) }, func() { x.asks(m) }} {
 			if fields > stateFieldsBeforeMakers+i {
 				write()
 			}
@@ -305,6 +306,13 @@ func (x *pieceWriter) requests(m *Image) {
 		if !x.values(&requestState{User: r.user, IDs: ids.append(make([]byte, 0, n), &r.ids)}) {
 			return
 		}
+	}
+}
+
+// asks yields what waits for an owner.
+func (x *pieceWriter) asks(m *Image) {
+	if x.begin(m.asks.Len()) {
+		m.asks.Scan(func(_ uint64, a *core.Ask) bool { return x.values(a) })
 	}
 }
 

@@ -61,6 +61,7 @@ func TestImageIsTheState(t *testing.T) {
 			v.Apply(s.stamp(), s.command(), &core.Events{})
 		}
 		v.Apply(s.stamp(), &core.BindOrders{User: 1, Group: 9, Line: core.Line{Node: 1, Session: 5}}, &core.Events{})
+		v.asks.add(&core.Ask{ID: 1, Place: core.PlaceOrder{User: 1}, Expires: never})
 		got := bytesOf(t, v)
 		var x state
 		if err := cbor.Unmarshal(got, &x); err != nil {

@@ -133,6 +133,7 @@ func (v *Venue) revoke(k *core.Key) {
 	revoked := *k
 	revoked.Revoked = true
 	v.ev.Add(&core.KeyChanged{Key: revoked})
+	v.cancelAsks(k.User, core.KeyRevoked, func(p *core.PlaceOrder) bool { return p.Key == k.Number })
 }
 
 // resealKey replaces a key's sealed secret, for a rotation of the master key

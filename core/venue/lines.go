@@ -100,7 +100,7 @@ func (v *Venue) disconnect(from uint64, which func(key uint64, g *group) (ends, 
 	for _, key := range keys {
 		u, id := core.UserID(key>>32), uint32(key)
 		g, _ := v.groups.Get(key)
-		v.cancelAccountOrders(u, core.Disconnected, v.inGroup(id))
+		v.cancelAccountOrders(u, core.Disconnected, scope{group: id})
 		v.release(u, id, g)
 	}
 }

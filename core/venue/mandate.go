@@ -66,6 +66,20 @@ func (v *Venue) checkMandate(a *account, h *ledger.Holding, ts int64, t *taker) 
 	return nil
 }
 
+// checkUnasked returns the violation of ask_above by a buy that passes all other checks, or nil
+// (docs/rules/agent-accounts.md#approvals).
+func (v *Venue) checkUnasked(a *account, h *ledger.Holding, t *taker) *core.Violation {
+	m := &a.Agent.Mandate
+	if !m.Has(core.RuleAskAbove) {
+		return nil
+	}
+	used, cost := uint64(h.OpenCost()), uint64(v.buyCost(t))
+	if cost <= core.Headroom(m.AskAbove, used) {
+		return nil
+	}
+	return &core.Violation{Rule: core.RuleAskAbove, Rev: a.Agent.Rev, Limit: m.AskAbove, Used: used, Asked: cost}
+}
+
 // nextDay is the UTC midnight after ts, in ns.
 func nextDay(ts int64) int64 { return (int64(core.DayOf(ts)) + 1) * core.NsPerDay }
 

@@ -98,7 +98,7 @@ func (v *Venue) cancelUserOrders(c *core.CancelUserOrders) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	v.cancelAccountOrders(c.User, core.ByOperator, anyOrder)
+	v.cancelAccountOrders(c.User, core.ByOperator, allOrders)
 	return core.OK
 }
 

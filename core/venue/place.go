@@ -28,6 +28,9 @@ func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 		v.recordRejected(c, r).Violation = t.violation
 		return r
 	}
+	if t.violation != nil {
+		return v.ask(c, &t)
+	}
 	v.enter(c, &t)
 	if len(v.tripped) > 0 {
 		v.cancelTripped()
@@ -78,8 +81,8 @@ func rejectOr(r, other core.Reject) core.Reject {
 }
 
 // admit makes all checks of a placement but those of its client_order_id, and fills t. It changes no
-// state. An order that is canceled before it can match has its reason in t. ts is the stamp of the
-// placement, in ns.
+// state. An order that is canceled before it can match has its reason in t; one that an agent may not place
+// unasked has the violation of ask_above in t. ts is the stamp of the placement, in ns.
 func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 	if v.tooLate(c.NotAfter, ts) {
 		return core.TooLate
@@ -132,10 +135,25 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 			return core.MandateViolation
 		}
 	}
-	if c.Side == core.Buy {
-		return v.checkFunds(c, t)
+	if c.Side == core.Sell {
+		return core.OK
+	}
+	if r := v.checkFunds(c, t); r != core.OK {
+		return r
+	}
+	if a.Agent != nil && t.reason == core.NoReason {
+		t.violation = v.checkUnasked(a, h, t)
 	}
 	return core.OK
+}
+
+// admitUnasked is admit for a replace or a quote, which never waits.
+func (v *Venue) admitUnasked(c *core.PlaceOrder, t *taker) core.Reject {
+	r := v.admit(c, v.now.Ts, t)
+	if r == core.OK && t.violation != nil {
+		return core.MandateViolation
+	}
+	return r
 }
 
 // tooLate reports whether ts is after a command's bound, in ns; 0 is none

@@ -21,7 +21,8 @@ type Preview struct {
 	Cash     core.Pips // the account's free cash afterwards
 	Tick     core.Tick // the worst price, in the order's own outcome
 
-	// Violation is the bound of a mandate that rejects the placement.
+	// Violation is the bound of a mandate that rejects the placement. If there is no rejection, it is ask_above:
+	// the placement would wait for the owner, and the rest is what it would do if it were approved now.
 	Violation *core.Violation
 }
 
@@ -52,8 +53,12 @@ func (v *Venue) Preview(c *core.PlaceOrder, ts int64) (p Preview, r core.Reject)
 	}
 	var t taker
 	ts = max(ts, v.now.Ts+1)
-	if r := v.admit(c, ts, &t); r != core.OK {
-		p.Violation = t.violation
+	r = v.admit(c, ts, &t)
+	p.Violation = t.violation
+	if r == core.OK && p.Violation != nil && v.asks.full(c.User) {
+		p.Violation, r = nil, core.ApprovalLimit
+	}
+	if r != core.OK {
 		return p, r
 	}
 	p.Tick = t.tick

@@ -53,7 +53,7 @@ func (v *Venue) quote(c *core.QuoteSide) core.Reject {
 	}
 	p := v.quotePlacement(c)
 	var t taker
-	if r := v.admit(p, v.now.Ts, &t); r != core.OK {
+	if r := v.admitUnasked(p, &t); r != core.OK {
 		v.recordRejected(p, r).Violation = t.violation
 		return r
 	}

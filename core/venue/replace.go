@@ -34,7 +34,7 @@ func (v *Venue) replace(c *core.ReplaceOrder) core.Reject {
 	var t taker
 	a.resting--
 	v.ledger.SetAside(c.User, c.Market, c.Side, c.Outcome, left, unit)
-	why := v.admit(p, v.now.Ts, &t)
+	why := v.admitUnasked(p, &t)
 	a.resting++
 	if why != core.OK {
 		v.ledger.PutBack(c.User, c.Market, c.Side, c.Outcome, left, unit)

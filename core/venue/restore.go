@@ -142,6 +142,9 @@ func restore(s *state) (v *Venue, err error) {
 	for _, x := range s.Members {
 		v.members.Set(x.Node, member{x.Session, x.Beat})
 	}
+	for i := range s.Asks {
+		v.asks.add(&s.Asks[i])
+	}
 	for _, r := range s.Requests {
 		ids, err := restoreIDSet(r.IDs)
 		if err != nil {

@@ -101,7 +101,7 @@ func (v *Venue) advanceRound(m *market) {
 // freezeRound ends trading and fixes the settle price and its coverage
 // (docs/rules/rounds.md#freeze). Orders without cancel_on_pause keep resting until the proposal.
 func (v *Venue) freezeRound(m *market) {
-	v.cancelMarketOrders(m, core.Paused, cancelsOnPause)
+	v.cancelMarketOrders(m, core.Paused)
 	ring := &v.feeds[m.Feed].Ring
 	round.Freeze(&m.Round, ring, v.now.Ts)
 	v.trading[m.Category-1] = 0
@@ -111,7 +111,7 @@ func (v *Venue) freezeRound(m *market) {
 // proposeRound cancels the remaining orders and proposes a settle price; the dispute window begins
 // (docs/rules/rounds.md#proposal).
 func (v *Venue) proposeRound(m *market, price core.Price, byOperator bool) {
-	v.cancelMarketOrders(m, core.RoundClosed, anyOrder)
+	v.cancelMarketOrders(m, core.RoundClosed)
 	round.Propose(&m.Round, price, byOperator, v.now.Ts)
 	v.emitRound(m, nil)
 }
@@ -130,7 +130,7 @@ func (v *Venue) settleRound(m *market) {
 // voidRound cancels all orders and pays core.VoidPayout pips for every contract of either outcome
 // (docs/rules/money.md#void-payouts).
 func (v *Venue) voidRound(m *market) {
-	v.cancelMarketOrders(m, core.RoundClosed, anyOrder)
+	v.cancelMarketOrders(m, core.RoundClosed)
 	if m.Status == core.Trading {
 		v.trading[m.Category-1] = 0
 	}
@@ -165,7 +165,7 @@ func (v *Venue) pause(c *core.PauseMarket) core.Reject {
 	}
 	m.halted = !c.Lift
 	if m.halted {
-		v.cancelMarketOrders(m, core.Paused, cancelsOnPause)
+		v.cancelMarketOrders(m, core.Paused)
 	}
 	v.emitRound(m, nil)
 	return core.OK

@@ -47,11 +47,14 @@ type state struct {
 	Groups   []groupState   // by account, then by group
 	Switches []switchState  // by account, then by group
 	Members  []memberState  // by node
+
+	// From core.RevisionAsks on.
+	Asks []core.Ask // by id
 }
 
 // Numbers of encoded fields of a state: of the newest revision, before core.RevisionMakers, before
 // core.RevisionSteps, and before the first ActivateRules.
-const stateFields, stateFieldsBeforeMakers, stateFieldsBeforeSteps, stateFieldsBefore = 29, 25, 22, 16
+const stateFields, stateFieldsBeforeMakers, stateFieldsBeforeSteps, stateFieldsBefore = 30, 25, 22, 16
 
 // groupState is a group with a bound.
 type groupState struct {

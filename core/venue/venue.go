@@ -38,6 +38,8 @@ type Venue struct {
 	mandateTimers timers // by user id
 	grantTimers   timers // by key number
 
+	asks asks
+
 	// Deposits and withdrawals are never removed. The trees are copied on write and their values
 	// are never modified, so an Image can share them.
 	deposits    tree[string, core.Deposited]
@@ -82,6 +84,7 @@ func New() *Venue {
 		open: newTree[uint64, struct{}](), alone: aloneSums{sums: newTree[string, core.AloneSum]()},
 		clientWds: map[clientWithdrawal]uint64{}, clientTransfers: map[clientTransfer]uint64{},
 		requests: map[core.UserID]*idSet{}, groups: newTree[uint64, *group](), lastQuotes: map[quoteKey]*lastQuotes{}, members: newTree[uint32, member](),
+		asks: asks{all: newTree[uint64, *core.Ask](), of: map[core.UserID][]*core.Ask{}},
 	}
 	for m := core.MarketID(1); m <= Slots; m++ {
 		v.free = append(v.free, m)
@@ -178,6 +181,8 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.resumeAgent(c)
 	case *core.CloseAgent:
 		return v.closeAgent(c)
+	case *core.DecideAsk:
+		return v.decideAsk(c)
 	case *core.SetFees:
 		return v.setFees(c)
 	case *core.SetSchedule:

@@ -17,7 +17,7 @@ type Activity struct {
 	Key       core.KeyNumber // 0: the owner's command
 	Operation Operation
 	ClientID  uint64       // of a placement
-	Order     core.OrderID // placed or named by the command; 0 if there is none
+	Order     core.OrderID // placed or named by the command, or the id of an ask, see Ask; 0 if there is none
 	Reject    core.Reject
 	Rule      core.MandateRule // the rule that rejected, if Reject is MandateViolation
 }
@@ -50,6 +50,9 @@ const (
 	opDeleteGroup
 	opPutQuotes
 	opBindOrders
+	opAsk // a placement that waits
+	opApproveOrder
+	opRejectOrder
 
 	operations
 )
@@ -58,9 +61,13 @@ var operationNames = [operations]string{
 	"place_order", "cancel_order", "cancel_all_orders", "decrease_order", "arm_deadman", "disarm_deadman", "redeem_pairs", "request_withdrawal",
 	"create_agent", "transfer", "set_mandate", "halt_agent", "resume_agent", "close_agent", "create_key", "revoke_key", "replace_order", "submit_forecast", "renew_grant",
 	"set_group", "reset_group", "delete_group", "put_quotes", "cancel_on_disconnect",
+	"place_order", "approve_order", "reject_order",
 }
 
 func (o Operation) String() string { return operationNames[o] }
+
+// Ask reports whether Order is the id of an ask, which the command made or decided.
+func (a *Activity) Ask() bool { return a.Operation >= opAsk }
 
 // activityOf returns the agent's account and the entry of a command, without stamp and outcome.
 // owner is the account that gives the command about the agent, 0 if the agent gives it itself.
@@ -133,6 +140,15 @@ func activityOf(cmd core.Command, events []core.Event) (agent, owner core.UserID
 	case *core.CloseAgent:
 		a.Operation = opCloseAgent
 		return c.Agent, c.Owner, a
+	case *core.DecideAsk:
+		if a.Operation, a.Order = opRejectOrder, core.OrderID(c.Ask); c.Approve {
+			a.Operation = opApproveOrder
+		}
+		for _, e := range events { // none if it is rejected
+			if e, ok := e.(*core.AskChanged); ok {
+				return e.Ask.Place.User, c.Owner, a
+			}
+		}
 	case *core.CreateKey:
 		if c.Audit.Who == core.WhoAccount { // and not an operator, whose actions are in the audit
 			a.Operation = opCreateKey
@@ -172,6 +188,11 @@ func (w *View) recordActivity(st core.Stamp, cmd core.Command, rej core.Reject, 
 	switch {
 	case rej == core.OK && a.Operation == opPlaceOrder:
 		a.Order = core.OrderID(st.Seq)
+		for _, e := range events {
+			if _, ok := e.(*core.AskChanged); ok {
+				a.Operation = opAsk
+			}
+		}
 	case rej == core.OK && a.Operation == opPutQuotes:
 		for _, e := range events {
 			if q, ok := e.(*core.Quoted); ok {

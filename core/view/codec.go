@@ -28,6 +28,7 @@ const (
 	eventTransfer   = 10
 	eventAccount    = 11
 	eventGroup      = 12
+	eventAsk        = 13
 )
 
 var (
@@ -397,6 +398,8 @@ func eventKind(what any) byte {
 		return eventAccount
 	case *core.GroupChanged:
 		return eventGroup
+	case *Ask:
+		return eventAsk
 	}
 	panic(core.InvariantViolation{Detail: "the codec does not know the type of an account event"})
 }
@@ -493,6 +496,8 @@ func (x *UserEvent) code(c *coder) {
 		if armed {
 			signed(c, &g.Group.Deadline)
 		}
+	case eventAsk:
+		event[Ask](c, x).body(c)
 	default:
 		c.fail(errUnknown)
 	}

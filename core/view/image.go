@@ -98,7 +98,7 @@ func (a *account) clone() *account {
 		fills: a.fills.clone(), settlements: a.settlements.clone(), events: a.events.clone(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
 		keys: slices.Clone(a.keys), owner: a.owner, activity: a.activity.clone(),
 		balance: a.balance, ledger: a.ledger.clone(), rounds: a.rounds.clone(), finalRounds: a.finalRounds, roundsReleased: a.roundsReleased, deposits: a.deposits.clone(),
-		forecasts: a.forecasts.clone(),
+		forecasts: a.forecasts.clone(), asks: asks{waiting: slices.Clone(a.asks.waiting), ended: a.asks.ended.clone()},
 	}
 	c.rows.terminal, c.rows.released = slices.Clone(a.rows.terminal), a.rows.released
 	c.rows.all = make([]row, 0, len(a.rows.all)-a.rows.evicted)

@@ -238,7 +238,7 @@ func TestSharedState(t *testing.T) {
 	w := New(DefaultRetentionCaps())
 	s := sharedState{Format: stateFormat, Trail: w.auditTrail.state()}
 	parts := []any{s.Format, s.Accounts, s.Tapes, s.Rounds, s.Trail, s.Prices, s.Seconds, s.Ledgers}
-	for format, length := range map[uint64]int{3: -1, 4: 8, 5: 8, 6: -1} {
+	for format, length := range map[uint64]int{3: -1, 4: 8, 5: 8, 6: 8, 7: -1} {
 		parts[0] = format
 		for n := range len(parts) + 1 {
 			b, err := encoding.Marshal(parts[:n])

@@ -103,7 +103,7 @@ type Balance struct {
 
 // UserEvent is one event of an account (docs/rules/events.md#channel-user). What is an
 // *Order, *Fill, *Balance, *core.Position, *Settlement, *core.Deposited,
-// *core.Withdrawal, *core.DeadmanChanged, *core.GroupChanged, *core.Transferred, *core.AgentChanged or
+// *core.Withdrawal, *core.DeadmanChanged, *core.GroupChanged, *core.Transferred, *core.AgentChanged, *Ask or
 // KeyRevoked, and read-only. Ts is in ns.
 type UserEvent struct {
 	Seq  uint64

@@ -19,8 +19,8 @@ import (
 // reading a snapshot need memory for a few encoded accounts, not for all.
 
 // stateFormat is the version of the encoding of both kinds of pieces. That of dx 0.1.0 is still read:
-// in format 4 accounts end before their forecasts.
-const stateFormat = 5
+// in format 4 accounts end before their forecasts, in format 5 before their asks.
+const stateFormat = 6
 
 // sharedState is the first piece. New fields are only added at the end.
 type sharedState struct {
@@ -117,6 +117,9 @@ func (a *account) code(c *coder, format uint64) (orders []*Order, ended []uint64
 	}
 	if format > 4 {
 		a.forecasts.code(c)
+	}
+	if format > 5 {
+		a.asks.code(c)
 	}
 	return orders, ended
 }

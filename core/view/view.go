@@ -48,13 +48,14 @@ type account struct {
 	forecasts forecasts
 
 	activity history[Activity] // of an agent
+	asks     asks              // of an agent
 }
 
 func newAccount(c RetentionCaps) *account {
 	return &account{
 		fills: newHistory[Fill](c.Fills), settlements: newHistory[Settlement](c.Settlements), events: newHistory[UserEvent](c.Events + 1),
 		activity: newHistory[Activity](activityCap), ledger: newHistory[LedgerRow](c.Ledger), deposits: newHistory[Deposit](c.Deposits),
-		forecasts: newForecasts(c.Forecasts),
+		forecasts: newForecasts(c.Forecasts), asks: asks{ended: newHistory[Ask](askCap)},
 	}
 }
 
@@ -123,6 +124,8 @@ func (w *View) fold(e core.Event) {
 		w.foldTransferred(e)
 	case *core.AgentChanged:
 		w.addEvent(e.User, new(*e))
+	case *core.AskChanged:
+		w.foldAsk(e)
 	case *core.Indexed:
 		w.foldTick(&e.Tick)
 	case *core.Redeemed:

@@ -65,7 +65,7 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 		return core.OK
 	}
 	if v.keys[c.Key].user == c.User {
-		delete(v.keys, c.Key)
+		v.revoke(c.Key)
 	}
 	return core.OK
 }

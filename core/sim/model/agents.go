@@ -349,7 +349,7 @@ func (v *Venue) quote(c *core.PlaceOrder, bid bool) core.Tick {
 func (v *Venue) revokeAll(u core.UserID) {
 	for id, k := range v.keys {
 		if k.user == u {
-			delete(v.keys, id)
+			v.revoke(id)
 		}
 	}
 }

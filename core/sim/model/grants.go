@@ -75,7 +75,7 @@ func (v *Venue) renewGrant(c *core.RenewGrant) core.Reject {
 	case old == 1 && c.Generation >= 1 && v.now.Ts-issued[c.Generation] < int64(30*time.Second):
 		return core.OK
 	}
-	delete(v.keys, c.Key)
+	v.revoke(c.Key)
 	return core.InvalidTransition
 }
 
@@ -83,7 +83,7 @@ func (v *Venue) renewGrant(c *core.RenewGrant) core.Reject {
 func (v *Venue) endGrants() {
 	for id, k := range v.keys {
 		if k.grant != nil && v.now.Ts >= k.grant.end() {
-			delete(v.keys, id)
+			v.revoke(id)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (v *Venue) quoteSide(c core.QuoteSide) core.Reject {
 	}
 	p.Tick = ownTick(p.Outcome, c.Tick)
 	done := core.Quoted{User: c.User, Order: core.OrderID(v.now.Seq), Left: c.Qty, Canceled: uint32(len(v.out.Ended))}
-	r := v.execute(p)
+	r := v.execute(p, v.refused)
 	if r == core.OK {
 		done.Reason, done.Ahead = v.out.Ended[done.Order].Reason, v.QueueAhead(done.Order)
 		v.out.Quoted = &done

@@ -36,6 +36,7 @@ type Venue struct {
 	marks           []mark // of every command that had one, the newest last
 	requests        map[request]bool
 	groups          map[groupID]group
+	asks            map[uint64]core.Ask
 	filledIn        map[groupID]bool // groups with a fill of the present command
 	deadmen         map[groupID]deadman
 	lines           map[groupID]core.Line // what cancels the orders at its end
@@ -149,6 +150,7 @@ type Outcome struct {
 	Ledger    map[core.UserID][]Row
 	Forecast  *Forecast // that was accepted
 	Quoted    *core.Quoted
+	Asks      map[uint64]core.AskChanged // new or ended, by id
 
 	realized []realized
 }
@@ -173,7 +175,7 @@ func New() *Venue {
 		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
 		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
 		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{}, transfers: map[transferID]transfer{},
-		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{}, settings: map[string]string{}, requests: map[request]bool{}, groups: map[groupID]group{},
+		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{}, settings: map[string]string{}, requests: map[request]bool{}, groups: map[groupID]group{}, asks: map[uint64]core.Ask{},
 		deadmen: map[groupID]deadman{}, lines: map[groupID]core.Line{}, beats: map[uint32]beat{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
@@ -205,7 +207,7 @@ func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
 }
 
 func newOutcome() *Outcome {
-	return &Outcome{Ended: map[core.OrderID]End{}, Transfers: map[Transfer]core.Pips{}, Agents: map[core.UserID]AgentChange{}, Ledger: map[core.UserID][]Row{}}
+	return &Outcome{Ended: map[core.OrderID]End{}, Transfers: map[Transfer]core.Pips{}, Agents: map[core.UserID]AgentChange{}, Ledger: map[core.UserID][]Row{}, Asks: map[uint64]core.AskChanged{}}
 }
 
 func (v *Venue) apply(cmd core.Command) core.Reject {
@@ -305,6 +307,8 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.resumeAgent(c)
 	case *core.CloseAgent:
 		return v.closeAgent(c)
+	case *core.DecideAsk:
+		return v.decideAsk(c)
 	case *core.AddOperator:
 		return v.addOperator(c)
 	case *core.RevokeOperator:

@@ -112,7 +112,12 @@ func (v *Venue) pay(u core.UserID, n *big.Int) { v.users[u].cash = plus(v.users[
 
 func (v *Venue) cancel(c *core.CancelOrder) core.Reject {
 	o, ok := v.orders[c.Order]
-	if !ok || o.User != c.User {
+	x, waits := v.asks[uint64(c.Order)]
+	switch {
+	case waits && x.Place.User == c.User:
+		v.noteAsk(x, core.AskChanged{Status: core.AskCanceled, Reason: core.UserCancel})
+		return core.OK
+	case !ok || o.User != c.User:
 		return core.UnknownOrder
 	}
 	v.close(o, core.Canceled, core.UserCancel)
@@ -132,6 +137,9 @@ func (v *Venue) cancelAll(c *core.CancelAll) core.Reject {
 func (v *Venue) sweep(why core.Reason, match func(order) bool) {
 	for _, o := range v.resting(match) {
 		v.close(o, core.Canceled, why)
+	}
+	if why != core.Requoted {
+		v.sweepAsks(why, func(c core.PlaceOrder) bool { return match(order{PlaceOrder: c}) })
 	}
 }
 

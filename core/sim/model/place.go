@@ -21,11 +21,11 @@ func (v *Venue) place(c core.PlaceOrder) core.Reject {
 		return core.DuplicateClientOrderID
 	}
 	v.users[c.User].used[c.ClientID] = true
-	return v.execute(c)
+	return v.execute(c, v.waits)
 }
 
-// execute checks and matches a placement whose client_order_id is new.
-func (v *Venue) execute(c core.PlaceOrder) core.Reject {
+// execute checks and matches a placement whose client_order_id is new. unasked is the last check of a buy.
+func (v *Venue) execute(c core.PlaceOrder, unasked judge) core.Reject {
 	if r := v.admit(&c); r != core.OK {
 		return r
 	}
@@ -41,6 +41,11 @@ func (v *Venue) execute(c core.PlaceOrder) core.Reject {
 	}
 	if c.Side == core.Buy && less(v.users[c.User].cash, need) {
 		return core.InsufficientBalance
+	}
+	if c.Side == core.Buy {
+		if r, done := unasked(&c, need); done {
+			return r
+		}
 	}
 	v.countPlacement(&c)
 	t := taker{PlaceOrder: c, left: c.Qty, rate: v.fees.Taker}
@@ -73,7 +78,7 @@ func (v *Venue) replace(c *core.ReplaceOrder) core.Reject {
 	}
 	cash := v.users[c.User].cash
 	v.close(old, core.Canceled, core.Replaced)
-	r := v.execute(p)
+	r := v.execute(p, v.refused)
 	if r != core.OK {
 		v.orders[c.Old], v.users[c.User].cash = old, cash
 		delete(v.out.Ended, c.Old)

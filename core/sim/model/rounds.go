@@ -22,6 +22,7 @@ func (v *Venue) advance() {
 	for _, o := range v.resting(func(o order) bool { return o.TIF == core.GTT && o.Expiry <= now }) {
 		v.close(o, core.Expired, core.ExpiryReached)
 	}
+	v.expireAsks()
 	for id, d := range v.deadmen {
 		if d.at <= now {
 			delete(v.deadmen, id)
