@@ -51,7 +51,7 @@ func TestEveryRoute(t *testing.T) {
 	p, err := bob.Preview(ctx, limit(1, "no", 5000, 4))
 	want("preview", p.Status == "executed" && p.Fee == 250, err)
 	list, err := bob.PlaceOrders(ctx, []schemas.PlaceOrder{limit(1, "no", 5000, 4), limit(1, "no", 5000, 4)})
-	want("batch", err == nil && list[0].Outcome != nil && list[0].FilledQty == 4 && list[1].Error.Code == "duplicate_client_order_id", err)
+	want("batch", err == nil && list[0].Placed != nil && list[0].FilledQty == 4 && list[1].Error.Code == "duplicate_client_order_id", err)
 	side := func(id, tick int) *schemas.QuoteSide {
 		return &schemas.QuoteSide{ClientOrderID: schemas.U64(id), Tick: schemas.Int(tick), Qty: 3}
 	}

@@ -19,7 +19,7 @@ const lookups = 8
 
 // Placed returns the outcome of the placement with this client_order_id, or the error with which it was
 // rejected. Status and fills are the current ones.
-func (c *Client) Placed(ctx context.Context, id schemas.U64) (schemas.Outcome, error) {
+func (c *Client) Placed(ctx context.Context, id schemas.U64) (schemas.Placed, error) {
 	return c.placed(ctx, id, func(*schemas.Order) error { return nil })
 }
 
@@ -56,14 +56,22 @@ func otherOrder(same bool, row *schemas.Order, refused error) error {
 }
 
 // placed is Placed. It fails if check does for the order.
-func (c *Client) placed(ctx context.Context, id schemas.U64, check func(*schemas.Order) error) (out schemas.Outcome, err error) {
-	l, err := c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
-	// Another node than the one that knew the order may be a moment behind it.
-	for n := 1; err == nil && len(l.Orders) == 0 && c.nodes.several() && n <= lookups && backoff.Sleep(ctx, c.retryWait(n)); n++ {
-		l, err = c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
-	}
-	if err != nil {
-		return out, lookupError(id, err)
+func (c *Client) placed(ctx context.Context, id schemas.U64, check func(*schemas.Order) error) (out schemas.Placed, err error) {
+	var l schemas.OrderList
+	for n := 1; ; n++ {
+		if l, err = c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id}); err != nil {
+			return out, lookupError(id, err)
+		}
+		if len(l.Orders) > 0 {
+			break
+		}
+		if found, err := c.asked(ctx, id, &out); found || err != nil {
+			return out, err
+		}
+		// Another node than the one that knew the order may be a moment behind it.
+		if !c.nodes.several() || n > lookups || !backoff.Sleep(ctx, c.retryWait(n)) {
+			break
+		}
 	}
 	if len(l.Orders) == 0 {
 		return out, lookupError(id, errors.New("the order is no longer listed"))
@@ -76,7 +84,7 @@ func (c *Client) placed(ctx context.Context, id schemas.U64, check func(*schemas
 		w := schemas.ErrorOf(o.Reason)
 		return out, &Error{Wire: w, Status: w.HTTP()}
 	}
-	out = schemas.Outcome{
+	out.Outcome = schemas.Outcome{
 		OrderID: *o.OrderID, ClientOrderID: id, Status: o.Status, Seq: o.CreatedSeq, FilledQty: o.FilledQty, RestingQty: o.RemainingQty,
 		Reason: o.Reason, Fills: []schemas.OutcomeFill{},
 	}
@@ -89,6 +97,21 @@ func (c *Client) placed(ctx context.Context, id schemas.U64, check func(*schemas
 	}
 	out.FeeUSD = schemas.USD(out.Fee)
 	return out, nil
+}
+
+// asked looks for a placement among those that waited for the owner. What was placed in the end is an order, and is
+// found there. The address of the approval is known from the first answer alone.
+func (c *Client) asked(ctx context.Context, id schemas.U64, out *schemas.Placed) (found bool, err error) {
+	for a, err := range c.AllApprovals(ctx, schemas.ListAgentApprovals{}) {
+		if err != nil {
+			return false, lookupError(id, err)
+		}
+		if a.ClientOrderID == id {
+			out.Await(&schemas.Waiting{Status: a.Status, ApprovalID: a.ApprovalID, ClientOrderID: id, Cost: a.Cost, ExpiresTs: a.ExpiresTs, Seq: a.ApprovalID})
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // lookupError returns the error of a placement that was executed but cannot be read. It
@@ -106,7 +129,7 @@ func (c *Client) settleBatch(ctx context.Context, orders []schemas.PlaceOrder, r
 		if r.Error == nil {
 			continue
 		}
-		var out schemas.Outcome
+		var out schemas.Placed
 		err := error(&Error{Wire: *r.Error})
 		switch {
 		case repeated && isDuplicate(err):
@@ -122,7 +145,7 @@ func (c *Client) settleBatch(ctx context.Context, orders []schemas.PlaceOrder, r
 		var e *Error
 		switch {
 		case err == nil:
-			*r = schemas.PlaceResult{Outcome: &out}
+			*r = schemas.PlaceResult{Placed: &out}
 		case errors.As(err, &e):
 			r.Error = &e.Wire
 		default:

@@ -20,9 +20,10 @@ const (
 )
 
 // PlaceOrder places one order. An order that was canceled at once, in whole or in part,
-// is an outcome with a reason, not an error (docs/rules/orders.md#outcomes). If a response was lost and
+// is an outcome with a reason, not an error (docs/rules/orders.md#outcomes). One that waits for the owner of
+// an agent has Waiting (docs/rules/agent-accounts.md#approvals). If a response was lost and
 // another order has the client_order_id, the error is duplicate_client_order_id.
-func (c *Client) PlaceOrder(ctx context.Context, o schemas.PlaceOrder) (out schemas.Outcome, err error) {
+func (c *Client) PlaceOrder(ctx context.Context, o schemas.PlaceOrder) (out schemas.Placed, err error) {
 	repeated, err := c.run(ctx, "POST", routeOrders, o, &out)
 	if repeated && isDuplicate(err) {
 		return c.placed(ctx, o.ClientOrderID, func(row *schemas.Order) error { return differs(&o, row, err) })
@@ -107,7 +108,8 @@ func (c *Client) Replace(ctx context.Context, r schemas.ReplaceOrder) (out schem
 	if !repeated || !isDuplicate(err) {
 		return out, err
 	}
-	if out.Outcome, err = c.placed(ctx, r.ClientOrderID, func(row *schemas.Order) error { return differsReplaced(&r, row, err) }); err != nil {
+	placed, err := c.placed(ctx, r.ClientOrderID, func(row *schemas.Order) error { return differsReplaced(&r, row, err) })
+	if out.Outcome = placed.Outcome; err != nil {
 		return out, err
 	}
 	old, err := c.Order(ctx, r.OrderID)

@@ -20,6 +20,15 @@ func (c *Client) AllFills(ctx context.Context, q schemas.ListFills) iter.Seq2[sc
 	return eachPage(&q.Cursor, func() ([]schemas.Fill, string, error) { l, err := c.Fills(ctx, q); return l.Fills, l.Cursor, err })
 }
 
+// AllApprovals iterates over the account's orders that wait for its owner, and over those that have ended waiting, the
+// newest first.
+func (c *Client) AllApprovals(ctx context.Context, q schemas.ListAgentApprovals) iter.Seq2[schemas.AgentApproval, error] {
+	return eachPage(&q.Cursor, func() ([]schemas.AgentApproval, string, error) {
+		l, err := c.Approvals(ctx, q)
+		return l.Approvals, l.Cursor, err
+	})
+}
+
 // AllPositions iterates over the account's positions, by ascending market id.
 func (c *Client) AllPositions(ctx context.Context, q schemas.ListPositions) iter.Seq2[schemas.Position, error] {
 	return eachPage(&q.Cursor, func() ([]schemas.Position, string, error) {

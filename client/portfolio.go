@@ -70,6 +70,12 @@ func (c *Client) Fills(ctx context.Context, q schemas.ListFills) (schemas.FillLi
 	return do[schemas.FillList](ctx, c, "GET", "/v1/portfolio/fills", q)
 }
 
+// Approvals is a page of own orders that wait for the owner, or have ended waiting, newest first
+// (docs/rules/agent-accounts.md#approvals).
+func (c *Client) Approvals(ctx context.Context, q schemas.ListAgentApprovals) (schemas.AgentApprovalList, error) {
+	return do[schemas.AgentApprovalList](ctx, c, "GET", "/v1/portfolio/approvals", q)
+}
+
 // Balance is own cash in pips, free and reserved.
 func (c *Client) Balance(ctx context.Context) (schemas.Balance, error) {
 	return do[schemas.Balance](ctx, c, "GET", "/v1/portfolio/balance", schemas.MinSeqOnly{})

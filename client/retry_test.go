@@ -183,7 +183,7 @@ func TestRepeatFindsTheFirst(t *testing.T) {
 	if err != nil || len(out) != 2 {
 		t.Fatalf("the repeated batch is %+v, %v, want two results", out, err)
 	}
-	if out[0].Outcome == nil || out[0].OrderID != 9 {
+	if out[0].Placed == nil || out[0].OrderID != 9 {
 		t.Errorf("the first result is %+v, want order 9", out[0])
 	}
 	if out[1].Error == nil || out[1].Error.Code != "bad_qty" {
@@ -194,7 +194,7 @@ func TestRepeatFindsTheFirst(t *testing.T) {
 	batch := []schemas.PlaceOrder{limit(1, "yes", 5000, 3), limit(2, "yes", 5000, 3)}
 	s, c = scripted(t, []string{list, codeDuplicateID, row(`"9"`, "resting", ""), fills, "market_paused"}, RepeatPlacements())
 	out, err = c.PlaceOrders(context.Background(), batch)
-	if err != nil || out[0].Outcome == nil || out[0].OrderID != 9 || out[1].Error.Code != "market_paused" {
+	if err != nil || out[0].Placed == nil || out[0].OrderID != 9 || out[1].Error.Code != "market_paused" {
 		t.Errorf("items of unknown outcome: %+v, %v", out, err)
 	}
 	if got, _ := s.seen(); len(got) != 5 || got[1] != "POST /v1/portfolio/orders" || got[4] != got[1] {

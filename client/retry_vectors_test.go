@@ -133,7 +133,7 @@ func (c *retryCase) run(t *testing.T) {
 	client.sameBytes = markedTime
 	client.jitter = func(d time.Duration) time.Duration { return d }
 	ctx, begun, one := t.Context(), time.Now(), schemas.Ptr(schemas.Int(1))
-	var order schemas.Outcome
+	var order schemas.Placed
 	var err error
 	switch c.Call {
 	case "read":

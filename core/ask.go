@@ -66,6 +66,7 @@ func (c *DecideAsk) class() (Class, UserID) {
 type AskChanged struct {
 	Ask     Ask
 	Owner   UserID
+	Agent   string // its name
 	Status  AskStatus
 	Reason  Reason  // of AskCanceled
 	Reject  Reject  // of AskRefused

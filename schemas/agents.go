@@ -24,6 +24,7 @@ type Mandate struct {
 	MaxMarketCost   *U64  `json:"max_market_cost,omitempty" pattern:"^[0-9]+$" doc:"Pips"`
 	MaxOpenCost     *U64  `json:"max_open_cost,omitempty" pattern:"^[0-9]+$" doc:"Pips"`
 	MaxDailyLoss    *U64  `json:"max_daily_loss,omitempty" pattern:"^[0-9]+$" doc:"Pips"`
+	AskAbove        *U64  `json:"ask_above,omitempty" pattern:"^[0-9]+$" doc:"Pips at stake in one round; above it an order waits for the owner"`
 }
 
 // Check requires categories that differ and an expiry within the range of a stamp.
@@ -99,6 +100,10 @@ func (m *Mandate) Core() (c core.Mandate) {
 			c.SetCost(core.RuleOrderCost+core.MandateRule(i), uint64(**limit))
 		}
 	}
+	if m.AskAbove != nil {
+		c.Bound(core.RuleAskAbove)
+		c.AskAbove = uint64(*m.AskAbove)
+	}
 	return c
 }
 
@@ -129,6 +134,9 @@ func MandateOf(c *core.Mandate) (m Mandate) {
 		if r := core.RuleOrderCost + core.MandateRule(i); c.Has(r) {
 			*limit = Ptr(U64(c.Cost(r)))
 		}
+	}
+	if c.Has(core.RuleAskAbove) {
+		m.AskAbove = Ptr(U64(c.AskAbove))
 	}
 	return m
 }
@@ -265,6 +273,7 @@ type Activity struct {
 	Operation     string  `json:"operation"`
 	ClientOrderID *U64    `json:"client_order_id,omitempty" pattern:"^[0-9]+$"`
 	OrderID       *U64    `json:"order_id,omitempty" pattern:"^[0-9]+$"`
+	ApprovalID    *U64    `json:"approval_id,omitempty" pattern:"^[0-9]+$" doc:"Asked for or decided"`
 	Code          string  `json:"code" doc:"Empty when accepted"`
 	Rule          string  `json:"rule,omitzero" doc:"Of mandate_violation"`
 }

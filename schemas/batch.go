@@ -1,5 +1,7 @@
 package schemas
 
+import "github.com/go-json-experiment/json"
+
 // PlaceOrders is the body of `POST /v1/portfolio/orders/batch`
 // (docs/rules/orders.md#batches).
 type PlaceOrders struct {
@@ -28,11 +30,34 @@ func (c *CancelOrders) validFast(bool) bool {
 	return len(c.OrderIDs) > 0 && len(c.OrderIDs) <= BatchCap
 }
 
-// PlaceResult is one element of a batch placement: an outcome or an error. Exactly one of
+// PlaceResult is one element of a batch placement: a result or an error. Exactly one of
 // the two is set.
 type PlaceResult struct {
-	*Outcome
-	Error *Error `json:"error,omitempty"`
+	*Placed
+	Error *Error
+}
+
+// MarshalJSON encodes the member that is set.
+func (r *PlaceResult) MarshalJSON() ([]byte, error) {
+	if r.Error != nil {
+		return Append(nil, ErrorBody{*r.Error})
+	}
+	return r.Placed.Append(nil), nil
+}
+
+// UnmarshalJSON decodes the member that is sent.
+func (r *PlaceResult) UnmarshalJSON(raw []byte) error {
+	var is struct {
+		Error *Error `json:"error"`
+	}
+	if err := json.Unmarshal(raw, &is); err != nil {
+		return err
+	}
+	if *r = (PlaceResult{Error: is.Error}); is.Error != nil {
+		return nil
+	}
+	r.Placed = new(Placed)
+	return r.Placed.UnmarshalJSON(raw)
 }
 
 // PlaceResults is the result of a batch placement. The agent lane returns this object,

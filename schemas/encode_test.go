@@ -19,7 +19,7 @@ func TestAppendResponses(t *testing.T) {
 	}{
 		{out, outJSON},
 		{&out, outJSON},
-		{[]PlaceResult{{Outcome: &out}, {Error: &unknown}}, "[" + outJSON + "," + errJSON + "]"},
+		{[]PlaceResult{{Placed: &Placed{Outcome: out}}, {Error: &unknown}}, "[" + outJSON + "," + errJSON + "]"},
 		{CancelResults{}, `{"results":[]}`},
 		{CancelResults{Results: []CancelResult{{Canceled: &Canceled{Status: "canceled", CanceledQty: 3, Seq: 9}}, {Error: &unknown}}},
 			`{"results":[{"status":"canceled","canceled_qty":3,"seq":"9"},` + errJSON + `]}`},
@@ -48,7 +48,7 @@ func TestAppendResponses(t *testing.T) {
 // TestResultsReadBack tests that a client can decode the outcomes and errors of a batch.
 func TestResultsReadBack(t *testing.T) {
 	refused := ErrorOf("bad_qty")
-	raw, _ := Append(nil, []PlaceResult{{Outcome: &Outcome{OrderID: 3, Fills: []OutcomeFill{{1, 2, "mint"}}}}, {Error: &refused}})
+	raw, _ := Append(nil, []PlaceResult{{Placed: &Placed{Outcome: Outcome{OrderID: 3, Fills: []OutcomeFill{{1, 2, "mint"}}}}}, {Error: &refused}})
 	var back []PlaceResult
 	if err := json.Unmarshal(raw, &back); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestResultsReadBack(t *testing.T) {
 	if back[0].Error != nil || back[0].OrderID != 3 {
 		t.Errorf("%s reads back as %+v, want order 3 first", raw, back[0])
 	}
-	if e := back[1].Error; back[1].Outcome != nil || e.Code != "bad_qty" || *e.Num != 261 {
+	if e := back[1].Error; back[1].Placed != nil || e.Code != "bad_qty" || *e.Num != 261 {
 		t.Errorf("%s reads back as %+v, want bad_qty with number 261 second", raw, back[1])
 	}
 }

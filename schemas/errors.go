@@ -65,6 +65,7 @@ var ErrorTable = []ErrorInfo{
 	registry(274, "group_tripped", 403, Never, "The group of the order has tripped: its fills reached its bound.", "Look at the fills; then reset the group, and use a new client_order_id."),
 	registry(275, "too_late", 400, Never, "The order reached the book after its not_after_ts.", "Nothing was placed. Use a new client_order_id, and a later not_after_ts or none."),
 	registry(276, "crossed_quote", 400, Never, "The bid of the quote is not below its ask.", "Nothing changed. Quote again with two new client_order_ids, and the bid below the ask."),
+	registry(277, "approval_limit", 403, Never, "20 orders of the agent wait for its owner.", "Cancel one that waits, or wait for a decision; then use a new client_order_id."),
 
 	// The gate: faults of the request itself.
 	gateway("unauthorized", 401, 0, Never, "Signature, key or timestamp missing or wrong.", "Sign timestamp, method, target and body as sent, within 5 s of the venue's clock."),

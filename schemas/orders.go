@@ -401,5 +401,6 @@ type Preview struct {
 	WorstTick     int64         `json:"worst_tick,omitzero" doc:"Pips; present when a price collar chose it"`
 	Reason        string        `json:"reason,omitzero" values:"CancelReason" doc:"Present when canceled"`
 	QueueAhead    *int64        `json:"queue_ahead,omitempty" doc:"Contracts ahead at its price; present when it would rest"`
+	NeedsApproval bool          `json:"needs_approval,omitzero" doc:"It would wait for the owner; the rest is what it would do if approved now"`
 	AsOf
 }

@@ -7,7 +7,7 @@ import (
 // WaitForEvent is the input of the tool wait_for_event (docs/rules/agents.md#waiting).
 type WaitForEvent struct {
 	AfterSeq  U64      `json:"after_seq" pattern:"^[0-9]+$" doc:"next_seq, or the seq or as_of_seq of any answer"`
-	Kinds     []string `json:"kinds,omitempty" nullable:"false" maxItems:"12" enum:"order,fill,balance,position,settlement,deposit,withdrawal,transfer,account,deadman,group,round" doc:""`
+	Kinds     []string `json:"kinds,omitempty" nullable:"false" maxItems:"13" enum:"order,fill,balance,position,settlement,deposit,withdrawal,transfer,account,deadman,group,approval,round" doc:""`
 	MarketIDs []Int    `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"4294967295" doc:""`
 	TimeoutMs *Int     `json:"timeout_ms,omitempty" minimum:"0" maximum:"25000" fault:"invalid_timeout" doc:"ms, default 25000"`
 }
@@ -88,7 +88,7 @@ type KeyRevokedEvent struct {
 // result of wait_for_event. Msg is the msg member of the event lane.
 type WaitedEvent struct {
 	Seq  U64            `json:"seq" pattern:"^[0-9]+$"`
-	Kind string         `json:"kind" enum:"order,fill,balance,position,settlement,deposit,withdrawal,transfer,account,deadman,group,round"`
+	Kind string         `json:"kind" enum:"order,fill,balance,position,settlement,deposit,withdrawal,transfer,account,deadman,group,approval,round"`
 	Msg  jsontext.Value `json:"msg" doc:"The members of the event lane's message that an agent acts on; prices at 1e8, money in pips"`
 }
 

@@ -162,13 +162,14 @@ type WSOracle struct {
 
 // WSUserSnapshot is the msg of user_snapshot: the account as of a seq.
 type WSUserSnapshot struct {
-	AsOfSeq   U64        `json:"as_of_seq" pattern:"^[0-9]+$"`
-	Cash      U64        `json:"cash" pattern:"^[0-9]+$" doc:"Free cash, pips"`
-	Reserved  U64        `json:"reserved" pattern:"^[0-9]+$" doc:"Held by resting buys, pips"`
-	Positions []Position `json:"positions" nullable:"false"`
-	Orders    []Order    `json:"orders" nullable:"false" doc:"Resting orders, newest first"`
-	Deadman   Deadman    `json:"deadman"`
-	Groups    []GroupRow `json:"groups" nullable:"false" doc:"Those with a bound, by id"`
+	AsOfSeq   U64             `json:"as_of_seq" pattern:"^[0-9]+$"`
+	Cash      U64             `json:"cash" pattern:"^[0-9]+$" doc:"Free cash, pips"`
+	Reserved  U64             `json:"reserved" pattern:"^[0-9]+$" doc:"Held by resting buys, pips"`
+	Positions []Position      `json:"positions" nullable:"false"`
+	Orders    []Order         `json:"orders" nullable:"false" doc:"Resting orders, newest first"`
+	Deadman   Deadman         `json:"deadman"`
+	Groups    []GroupRow      `json:"groups" nullable:"false" doc:"Those with a bound, by id"`
+	Approvals []AgentApproval `json:"approvals" nullable:"false" doc:"Orders that wait: of the account, or of the owner's agents; newest first"`
 }
 
 // WSCommand is a command of a client. ID is 0 if it could not be read. Params is nil if

@@ -34,6 +34,7 @@ func (v *Venue) openLanes() {
 		g.Hosts = append(g.Hosts, hostOf(o.PublicURL))
 	}
 	api := v.PublicURL()
+	g.Venue.Portal = strings.TrimSuffix(v.PublicPortalURL(), "/")
 	routes := g.NewRoutes()
 	restLane := rest.Mount(routes, g, o.Version)
 	v.eventLane = ws.Mount(routes, g)

@@ -92,7 +92,10 @@ func ActivityOf(a *view.Activity, key *string) schemas.Activity {
 	if a.ClientID != 0 {
 		out.ClientOrderID = schemas.Ptr(schemas.U64(a.ClientID))
 	}
-	if a.Order != 0 {
+	switch {
+	case a.Ask():
+		out.ApprovalID = schemas.Ptr(schemas.U64(a.Order))
+	case a.Order != 0:
 		out.OrderID = schemas.Ptr(schemas.U64(a.Order))
 	}
 	if a.Reject == core.MandateViolation {

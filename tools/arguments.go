@@ -13,9 +13,9 @@ import (
 )
 
 // PlaceOneOrder is the tool of PlaceOrder.
-var PlaceOneOrder = &Op[schemas.OrderArguments, schemas.Outcome]{
+var PlaceOneOrder = &Op[schemas.OrderArguments, schemas.Placed]{
 	Spec: PlaceOrder.Spec,
-	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.OrderArguments) (out schemas.Outcome, err error) {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.OrderArguments) (out schemas.Placed, err error) {
 		if err := v.Complete(caller, in); err != nil {
 			return out, err
 		}

@@ -32,14 +32,14 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 		out := schemas.PlaceResults{Results: make([]schemas.PlaceResult, len(ends))}
 		for i, e := range ends {
 			one := &out.Results[i]
-			o, err := schemas.Outcome{}, e.Err
+			o, err := schemas.Placed{}, e.Err
 			if err == nil {
-				o, err = outcome(&in.Orders[i], e.Receipt)
+				o, err = v.placed(&in.Orders[i], e.Receipt)
 			}
 			if err != nil {
 				one.Error = batchError(err, &in.Orders[i])
 			} else {
-				one.Outcome = &o
+				one.Placed = &o
 			}
 		}
 		return out, nil

@@ -56,6 +56,9 @@ func (v *Venue) cancelByClientID(ctx context.Context, caller *Caller, id uint64)
 			if o := w.ByClientID(caller.User, id); o != nil && id != 0 {
 				order = o.ID
 			}
+			if x := w.WaitingAsk(caller.User, id); x != nil && id != 0 {
+				order = core.OrderID(x.Ask.ID)
+			}
 		})
 		return order
 	}
@@ -140,6 +143,8 @@ func canceled(r engine.Receipt, err error) (schemas.Canceled, error) {
 	for _, e := range r.Events {
 		if c, ok := e.(*core.OrderClosed); ok {
 			out.CanceledQty = int64(c.Left)
+		} else if x, ok := e.(*core.AskChanged); ok {
+			out.CanceledQty = int64(x.Ask.Place.Qty)
 		}
 	}
 	return out, nil

@@ -29,6 +29,8 @@ func EventOf(e *view.UserEvent) (kind string, msg any) {
 		return "deadman", schemas.DeadmanEvent{EventHead: head("deadman"), Armed: x.Armed, Fired: x.Fired, TimeoutMs: int64(x.TimeoutMs), DeadlineTs: ns(x.Deadline), GroupID: x.Group}
 	case *core.GroupChanged:
 		return "group", schemas.GroupEvent{EventHead: head("group"), Change: x.Change.String(), Group: GroupOf(&x.Group)}
+	case *view.Ask:
+		return "approval", schemas.ApprovalEvent{EventHead: head("approval"), Approval: ApprovalOf(&x.AskChanged)}
 	case *core.Transferred:
 		return "transfer", schemas.TransferEvent{EventHead: head("transfer"), Transfer: TransferOf(x)}
 	case *core.AgentChanged:
@@ -51,6 +53,8 @@ func EventMarket(e *view.UserEvent) uint32 {
 		return uint32(x.Market)
 	case *view.Settlement:
 		return uint32(x.Market)
+	case *view.Ask:
+		return uint32(x.Ask.Place.Market)
 	default:
 		return 0
 	}
@@ -87,6 +91,9 @@ func AffectedUsers(e core.Event, visit func(core.UserID)) {
 		visit(e.To)
 	case *core.AgentChanged:
 		visit(e.User)
+	case *core.AskChanged:
+		visit(e.Ask.Place.User)
+		visit(e.Owner)
 	case *core.KeyChanged:
 		visit(e.Key.User)
 	}

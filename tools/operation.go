@@ -170,6 +170,7 @@ type Venue struct {
 	Sessions SessionCalendar
 	History  History     // the mirror; nil if there is none
 	Virtual  VirtualTime // nil: time passes by itself
+	Portal   string      // base URL of the portal as browsers reach it, without a slash at its end
 
 	caches      responseCaches
 	volatility  minuteVolatility

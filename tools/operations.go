@@ -16,6 +16,7 @@ var Operations = []Operation{
 	ResetGroup,
 	DeleteGroup,
 	ListGroups,
+	ListApprovals,
 	ListOrders,
 	GetOrder,
 	ListFills,

@@ -16,26 +16,26 @@ import (
 var placeErrors = []string{
 	"unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit",
 	"market_not_trading", "market_paused", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry",
-	"stale_generation", "too_late", "group_tripped", "mandate_violation", "shed", "draining", "sequencing_timeout",
+	"stale_generation", "too_late", "group_tripped", "mandate_violation", "approval_limit", "shed", "draining", "sequencing_timeout",
 }
 
 var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
 
-var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
+var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Placed]{
 	Spec: Spec{
 		Name: "place_order", Title: "Place an order", Method: "POST", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, SuccessStatus: 201, Errors: placeErrors, Idempotent: true,
 		Doc: "Place one order, priced in pips of its own outcome. To bet against YES, buy NO. Use a new client_order_id each time; after a lost answer send the same again.",
 	},
-	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Placed, error) {
 		c := placeCommand(caller, in)
 		if v.unfunded(caller.User) {
-			return schemas.Outcome{}, v.unfundedRejection(in, c)
+			return schemas.Placed{}, v.unfundedRejection(in, c)
 		}
 		r, err := v.submit(ctx, &caller, c)
 		if err != nil {
-			return schemas.Outcome{}, err
+			return schemas.Placed{}, err
 		}
-		return outcome(in, r)
+		return v.placed(in, r)
 	},
 }
 
@@ -56,6 +56,7 @@ var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
 				return
 			}
 			out = preview(c, &p)
+			out.NeedsApproval = p.Violation != nil
 			out.AsOf = asOf(m)
 		})
 		return out, err

@@ -51,7 +51,8 @@ func (v *Venue) ask(c *core.PlaceOrder, t *taker) core.Reject {
 }
 
 func (v *Venue) emitAsk(e core.AskChanged) {
-	if e.Owner = v.family(e.Ask.Place.User); e.Status != core.AskWaiting {
+	a := &v.accounts[e.Ask.Place.User]
+	if e.Owner, e.Agent = a.Agent.Owner, a.Name; e.Status != core.AskWaiting {
 		e.Decided = v.now.Ts
 	}
 	v.ev.Add(&e)

@@ -55,6 +55,19 @@ func (w *View) Asks(u core.UserID) iter.Seq[*Ask] {
 	}
 }
 
+// WaitingAsk returns what waits of u with that client_order_id, or nil.
+func (w *View) WaitingAsk(u core.UserID, id uint64) *Ask {
+	for x := range w.Asks(u) {
+		if x.Status != core.AskWaiting {
+			break
+		}
+		if x.Ask.Place.ClientID == id {
+			return x
+		}
+	}
+	return nil
+}
+
 func (s *asks) code(c *coder) {
 	codeList(c, &s.waiting, func(x *Ask) { x.code(c) })
 	s.ended.code(c)
@@ -80,6 +93,7 @@ func (x *Ask) body(c *coder) {
 	delta(c, &a.Created, c.ts)
 	delta(c, &a.Expires, c.ts)
 	unsigned(c, &x.Owner)
+	c.string(&x.Agent)
 	octet(c, &x.Status)
 	octet(c, &x.Reason)
 	unsigned(c, &x.Reject)

@@ -20,7 +20,7 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 	case *schemas.PlaceResults:
 		orders := in.(*schemas.PlaceOrders).Orders
 		for i, r := range out.Results {
-			items.add(r.Outcome, r.Error, &orders[i])
+			items.add(r.Placed, r.Error, &orders[i])
 		}
 	case *schemas.CancelResults:
 		ids := in.(*schemas.CancelOrders).OrderIDs
@@ -46,8 +46,12 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 			if len(b) >= maxAnswerBytes {
 				b = mustEncode(quoteRows(out, shortSides(out)))
 			}
-		case *schemas.Outcome:
-			b = hintCanceled(b, &in.(*schemas.OrderArguments).PlaceOrder, out.Reason)
+		case *schemas.Placed:
+			if out.Waiting != nil {
+				b = hintWaiting(b, out.Waiting)
+			} else {
+				b = hintCanceled(b, &in.(*schemas.OrderArguments).PlaceOrder, out.Reason)
+			}
 		case *schemas.Replacement:
 			b = hintCanceled(b, l.gate.Venue.Placement(tools.Caller{User: c.Key.User}, in.(*schemas.ReplaceOrder)), out.Reason)
 		case *schemas.Preview:

@@ -296,3 +296,12 @@ func hintCanceled(result jsontext.Value, in *schemas.PlaceOrder, reason string) 
 	more := mustEncode(canceledOrder{hint, &schemas.NextCall{Tool: tools.GetOrderbook.Name, Arguments: map[string]any{"market_id": int64(in.MarketID), "depth": 5}}})
 	return append(append(result[:len(result)-1], ','), more[1:]...)
 }
+
+// hintWaiting adds what to do about an order that waits for the owner.
+func hintWaiting(result jsontext.Value, w *schemas.Waiting) jsontext.Value {
+	more := mustEncode(canceledOrder{
+		"Not placed. Your owner decides, at approve_url alone. Do not place it again; wait for the decision.",
+		&schemas.NextCall{Tool: tools.WaitForEvent, Arguments: map[string]any{"after_seq": w.Seq.String(), "kinds": []string{"approval"}}},
+	})
+	return append(append(result[:len(result)-1], ','), more[1:]...)
+}

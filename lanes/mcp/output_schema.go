@@ -32,7 +32,7 @@ func outputSchema(name string, in, out reflect.Type) *schema {
 		}
 	}
 	switch out { // a canceled order has a hint
-	case reflect.TypeFor[schemas.Outcome](), reflect.TypeFor[schemas.Preview]():
+	case reflect.TypeFor[schemas.Placed](), reflect.TypeFor[schemas.Preview]():
 		success.Properties = append(success.Properties, namedSchema{"hint", &schema{Type: "string"}}, namedSchema{"next", &schema{Type: "object"}})
 	}
 	if list := requiredOf(out); len(list) > maxRequired {
@@ -48,6 +48,9 @@ func outputSchema(name string, in, out reflect.Type) *schema {
 const maxRequired = 2
 
 func requiredOf(t reflect.Type) (names []string) {
+	if t == reflect.TypeFor[schemas.Placed]() { // both of its forms have as many
+		t = reflect.TypeFor[schemas.Waiting]()
+	}
 	for _, m := range schemas.Members(t) {
 		if !m.Optional {
 			names = append(names, m.Name)
@@ -58,6 +61,15 @@ func requiredOf(t reflect.Type) (names []string) {
 
 // resultMembers returns the schemas of the members of a result.
 func resultMembers(t reflect.Type) (list members) {
+	if t == reflect.TypeFor[schemas.Placed]() {
+		list = resultMembers(reflect.TypeFor[schemas.Outcome]())
+		for _, m := range resultMembers(reflect.TypeFor[schemas.Waiting]()) {
+			if !slices.ContainsFunc(list, func(x namedSchema) bool { return x.name == m.name }) {
+				list = append(list, m)
+			}
+		}
+		return list
+	}
 	for _, m := range schemas.Members(t) {
 		x := typeSchema(m.Type, false)
 		switch {

@@ -34,6 +34,7 @@ func (l *lane) registerAgents(m *gate.Routes) {
 	register(l, m, "create_agent_key", "POST /agents/{agent_id}/keys", http.StatusCreated, l.createAgentKey)
 	register(l, m, "list_agent_keys", "GET /agents/{agent_id}/keys", http.StatusOK, l.listAgentKeys)
 	register(l, m, "revoke_agent_key", "DELETE /agents/{agent_id}/keys/{api_key}", http.StatusOK, l.revokeAgentKey)
+	l.registerApprovals(m)
 	register(l, m, "list_activity", "GET /agents/{agent_id}/activity", http.StatusOK, l.listActivity)
 }
 

@@ -86,7 +86,11 @@ func operationDoc(api *huma.OpenAPI, o tools.Operation) *huma.Operation {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: jsonOf(bodySchema(reg, in, whole, fields))}
 		op.RequestBody.Content["application/json"].Example = exampleOf(reg, whole, fields)
 	}
-	op.Responses[strconv.Itoa(f.Status())] = &huma.Response{Description: f.Title, Headers: requestIDHeader(), Content: jsonOf(responseSchema(reg, reflect.TypeOf(o.NewOutput()).Elem()))}
+	out := reflect.TypeOf(o.NewOutput()).Elem()
+	op.Responses[strconv.Itoa(f.Status())] = &huma.Response{Description: f.Title, Headers: requestIDHeader(), Content: jsonOf(responseSchema(reg, out))}
+	if out == reflect.TypeFor[schemas.Placed]() {
+		op.Responses["202"] = &huma.Response{Description: "It waits for the owner", Headers: requestIDHeader(), Content: jsonOf(responseSchema(reg, reflect.TypeFor[schemas.Waiting]()))}
+	}
 	addErrorResponses(reg, op, f)
 	return op
 }
@@ -164,12 +168,18 @@ func exampleOf(reg huma.Registry, whole *huma.Schema, fields []string) map[strin
 // responseSchema returns the schema of a response. An element of a batch is either an
 // outcome or the error body; huma would merge the two into one object.
 func responseSchema(reg huma.Registry, t reflect.Type) *huma.Schema {
-	results := func(name string, ok reflect.Type) *huma.Schema {
-		return &huma.Schema{Type: huma.TypeArray, Items: component(reg, name, &huma.Schema{OneOf: []*huma.Schema{reg.Schema(ok, true, ""), errorBody(reg)}})}
+	results := func(name string, ok ...reflect.Type) *huma.Schema {
+		var one []*huma.Schema
+		for _, t := range ok {
+			one = append(one, reg.Schema(t, true, ""))
+		}
+		return &huma.Schema{Type: huma.TypeArray, Items: component(reg, name, &huma.Schema{OneOf: append(one, errorBody(reg))})}
 	}
 	switch t {
+	case reflect.TypeFor[schemas.Placed]():
+		return reg.Schema(reflect.TypeFor[schemas.Outcome](), true, "")
 	case reflect.TypeFor[schemas.PlaceResults]():
-		return results("PlaceResult", reflect.TypeFor[schemas.Outcome]())
+		return results("PlaceResult", reflect.TypeFor[schemas.Outcome](), reflect.TypeFor[schemas.Waiting]())
 	case reflect.TypeFor[schemas.QuoteResults]():
 		item := reg.Schema(reflect.TypeFor[schemas.QuoteResult](), true, "")
 		component(reg, "QuotedSide", &huma.Schema{AnyOf: []*huma.Schema{

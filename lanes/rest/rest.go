@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -60,7 +61,11 @@ func (l *Lane) register(op tools.Operation) {
 			in = x
 			return decode(r, c, x)
 		})
-		l.gate.Respond(w, in, spec.Status(), unwrapBatch(out), err)
+		status := spec.Status()
+		if p, ok := out.(*schemas.Placed); ok {
+			status = cmp.Or(p.HTTPStatus(), status)
+		}
+		l.gate.Respond(w, in, status, unwrapBatch(out), err)
 	})
 }
 

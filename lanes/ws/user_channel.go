@@ -60,7 +60,7 @@ func userSnapshot(v *venue.Venue, w *view.View, u core.UserID) schemas.WSUserSna
 	out := schemas.WSUserSnapshot{
 		AsOfSeq: schemas.U64(v.Now().Seq), Cash: schemas.U64(cash), Reserved: schemas.U64(reserved),
 		Deadman: schemas.Deadman{Armed: deadline != 0, TimeoutMs: int64(timeout), DeadlineTs: schemas.U64(deadline)},
-		Groups:  tools.GroupsOf(v, u, v.Now().Ts),
+		Groups:  tools.GroupsOf(v, u, v.Now().Ts), Approvals: tools.WaitingApprovals(v, w, u),
 	}
 	for m := core.MarketID(1); m <= venue.Slots; m++ {
 		if _, ok := v.Market(m); !ok {

@@ -102,7 +102,7 @@ func (o *Order) Run(ctx context.Context, out io.Writer) error {
 		return printFor(out, o.JSON, p, func() string { return label.previewText(&p) }, err)
 	}
 	done, err := c.PlaceOrder(ctx, in)
-	return printFor(out, o.JSON, done, func() string { return label.outcomeText(&done) }, err)
+	return printFor(out, o.JSON, done, func() string { return label.outcomeText(&done.Outcome) }, err)
 }
 
 // buildOrder returns the order that the flags describe, without its expiry. Its market is that of --market-id.

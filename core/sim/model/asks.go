@@ -61,7 +61,8 @@ func (v *Venue) waits(c *core.PlaceOrder, need *big.Int) (core.Reject, bool) {
 
 // noteAsk notes an ask that is new or has ended.
 func (v *Venue) noteAsk(x core.Ask, e core.AskChanged) {
-	if e.Ask, e.Owner = x, v.owner(x.Place.User); e.Status != core.AskWaiting {
+	a := v.users[x.Place.User].agent
+	if e.Ask, e.Owner, e.Agent = x, a.owner, a.name; e.Status != core.AskWaiting {
 		delete(v.asks, x.ID)
 		e.Decided = v.now.Ts
 	}
