@@ -253,7 +253,7 @@ func (l *workload) trade(t *loadTrader, id uint64, at int) {
 	if id%4 == 0 {
 		*o.Tick = 5000
 	}
-	var out schemas.Outcome
+	var out schemas.Placed
 	var rejected bool
 	sent, began := false, time.Now() // an earlier attempt may have been executed
 	if !l.resolve(fmt.Sprintf("order %d of %d", id, t.user), at, func(ctx context.Context, member, attempt int) (err error) {
