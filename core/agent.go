@@ -61,7 +61,7 @@ func (a *Agent) State(suspended bool, ts int64) AgentState {
 //	core/sim/model/agents.go       its check, written a second time
 //	core/sim/agent_workload.go     the workload draws it, from its revision on
 //	schemas/agents.go              its field
-//	tools/mandate.go               the order that passes it, if there is one
+//	tools/fit.go                   the order that passes it, if there is one
 //	cmd/dx/agent/mandate.go        its flag, which TestRemoveBound sets too
 //	docs/rules/agent-accounts.md   its row
 //	agents/mandate.ts, venue/wire.ts its field and words on the screen; npm run build writes lanes/portal/web/dist

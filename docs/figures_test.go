@@ -25,7 +25,7 @@ var figured = map[string][]string{
 	"core/ledger":   nil,
 	"core/round":    {"minute", "never"},
 	"core/feed":     {"RingTicks", "lastSecond"},
-	"core/view":     {"chunkLen", "dayNs", "eventAccount", "eventBalance", "eventDeadman", "eventDeposit", "eventFill", "eventGroup", "eventKeyRevoked", "eventOrder", "eventPosition", "eventSettlement", "eventTransfer", "eventWithdrawal", "keyIDsMax", "maxExponent", "roundRowCap", "stateFormat", "withReference"},
+	"core/view":     {"chunkLen", "dayNs", "eventAccount", "eventAsk", "eventBalance", "eventDeadman", "eventDeposit", "eventFill", "eventGroup", "eventKeyRevoked", "eventOrder", "eventPosition", "eventSettlement", "eventTransfer", "eventWithdrawal", "keyIDsMax", "maxExponent", "roundRowCap", "stateFormat", "withReference"},
 	"core/engine":   {"checkpointsKept", "closeMargin", "commitDelayMinCallers", "commitDelayMax", "foreignFor", "histogramBuckets", "memberTick", "proposePauseMax", "proposePauseMin", "slewRate", "wireBufSize"},
 	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
 	"tools":         {"fitExpiry", "maxCachedResponses", "maxCachedRows", "maxFits", "maxToolName"},

@@ -90,7 +90,7 @@ type AgentApproval struct {
 
 // ListAgentApprovals is the query of `GET /v1/portfolio/approvals` and of `GET /approvals`.
 type ListAgentApprovals struct {
-	Status string `json:"status,omitempty" in:"query" list:"waiting,placed,refused,rejected,expired,canceled" doc:"Comma-separated: waiting, placed, refused, rejected, expired, canceled"`
+	Status string `json:"status,omitempty" in:"query" list:"waiting,placed,refused,rejected,expired,canceled" doc:"waiting, placed, refused, rejected, expired, canceled"`
 	Page
 	MinSeqQuery
 }

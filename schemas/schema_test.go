@@ -50,7 +50,7 @@ func TestSchemasOfResponses(t *testing.T) {
 	for _, op := range operations {
 		reg.Schema(reflect.TypeOf(op.NewOutput()).Elem(), true, "")
 	}
-	for _, v := range []any{schemas.ErrorBody{}, schemas.ToolError{}, schemas.NewKey{}, schemas.KeyList{}, schemas.Revoked{}, schemas.UserList{}, schemas.AdminState{}, schemas.DevFile{}} {
+	for _, v := range []any{schemas.Outcome{}, schemas.ErrorBody{}, schemas.ToolError{}, schemas.NewKey{}, schemas.KeyList{}, schemas.Revoked{}, schemas.UserList{}, schemas.AdminState{}, schemas.DevFile{}} {
 		reg.Schema(reflect.TypeOf(v), true, "")
 	}
 	for at, nullable := range map[string]bool{"Order.order_id": true, "Round.winner": true, "Error.num": true, "Error.details": true,

@@ -15,8 +15,8 @@ import (
 
 var ListApprovals = &Op[schemas.ListAgentApprovals, schemas.AgentApprovalList]{
 	Spec: Spec{
-		Name: "list_approvals", Title: "Your approvals", Method: "GET", Path: "/v1/portfolio/approvals", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Your orders that wait for your owner, and what became of others.",
+		Name: "list_approvals", Title: "Approvals", Method: "GET", Path: "/v1/portfolio/approvals", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Your orders that wait for your owner, or waited.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListAgentApprovals) (schemas.AgentApprovalList, error) {
 		return approvalsOf(v, caller, in, func(*venue.Venue) []core.UserID { return []core.UserID{caller.User} })

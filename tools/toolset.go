@@ -21,7 +21,8 @@ var CoreToolset = []string{
 	"get_price_history",
 	"submit_forecast",
 	"get_venue",
+	"list_approvals",
 }
 
 // MaxCoreTools bounds the toolset core.
-const MaxCoreTools = 17
+const MaxCoreTools = 18

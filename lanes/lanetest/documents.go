@@ -65,9 +65,10 @@ func fixedValues() map[string][]string {
 		"outcome_status":   {core.Settled.String(), core.Void.String()}, "state": Named(core.AgentActive), "scopes": core.Scopes(255).Names(),
 		"cause": Named(core.CauseOrder), "code": schemas.Codes(), "origin": origins, "channel": schemas.WSChannels, "channels": schemas.WSChannels, "WSError.name": wsErrors,
 		"role": {"maker", "taker"}, "clock": {"wall", "virtual"}, "Account.kind": {"owner", "agent"}, "action": {"get_snapshot", "add_markets", "delete_markets"},
-		"GroupEvent.change": core.GroupChanges(),
+		"GroupEvent.change":    core.GroupChanges(),
+		"AgentApproval.status": core.AskStatuses(), "AgentApprovalRead.status": core.AskStatuses(), "list_approvals.status": core.AskStatuses(), "Waiting.status": {core.AskWaiting.String()},
 	}
-	reasons := Named(core.NoReason)
+	reasons := core.Reasons()
 	for _, name := range []string{"Outcome", "Preview", "Replacement", "QuoteOutcome"} {
 		out[name+".reason"] = reasons
 	}

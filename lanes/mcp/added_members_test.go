@@ -35,7 +35,7 @@ var extended = map[string]struct {
 var pageRows = map[string]string{
 	"list_orders": "orders", "list_fills": "fills", "list_positions": "positions", "list_settlements": "settlements", "list_ledger": "ledger",
 	"list_deposits": "deposits", "list_portfolio_rounds": "rounds", "list_forecasts": "forecasts", "list_markets": "markets", "list_trades": "trades",
-	"list_rounds": "rounds", "list_withdrawals": "withdrawals", "get_price_history": "rows", "get_round_history": "rows", "get_round_evidence": "ticks",
+	"list_rounds": "rounds", "list_withdrawals": "withdrawals", "get_price_history": "rows", "get_round_history": "rows", "get_round_evidence": "ticks", "list_approvals": "approvals",
 }
 
 // term returns the arguments of a buy in the first round of a market.

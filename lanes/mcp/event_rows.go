@@ -73,6 +73,24 @@ type shortSettlement struct {
 	ProfitUSD     *schemas.SignedUSD `json:"profit_usd,omitempty"`
 }
 
+type shortApproval struct {
+	ApprovalID    schemas.U64  `json:"approval_id"`
+	Status        string       `json:"status"`
+	Reason        string       `json:"reason,omitzero"`
+	OrderID       *schemas.U64 `json:"order_id,omitempty"`
+	ClientOrderID schemas.U64  `json:"client_order_id"`
+	MarketID      uint32       `json:"market_id"`
+	Generation    uint32       `json:"generation"`
+	Series        string       `json:"series"`
+	RoundNumber   schemas.U64  `json:"round_number"`
+	Side          string       `json:"side"`
+	Outcome       string       `json:"outcome"`
+	Tick          int64        `json:"tick"`
+	Qty           int64        `json:"qty"`
+	Cost          schemas.U64  `json:"cost"`
+	ExpiresTs     schemas.U64  `json:"expires_ts"`
+}
+
 type shortPosition struct {
 	schemas.Position
 	Series string `json:"series,omitzero"` // unless the round is no longer kept
@@ -114,6 +132,9 @@ func shortEvent(e *view.UserEvent, rounds map[roundKey]*core.Round) (kind string
 			s.ProfitUSD = schemas.Ptr(schemas.SignedUSD(*x.Profit))
 		}
 		row = s
+	case schemas.ApprovalEvent:
+		a := &x.Approval
+		row = shortApproval{a.ApprovalID, a.Status, a.Reason, a.OrderID, a.ClientOrderID, a.MarketID, a.Generation, seriesName(a.Category), a.RoundNumber, a.Side, a.Outcome, a.Tick, a.Qty, a.Cost, a.ExpiresTs}
 	case schemas.WithdrawalEvent:
 		row = x.Withdrawal
 	}

@@ -41,6 +41,9 @@ func (x *hintBuilder) hintMandate(p *schemas.PlaceOrder) {
 		x.Hint = fmt.Sprintf("%s orders rest and the mandate allows %s: cancel one first.", d["used"], d["limit"])
 	case core.RuleOrdersPerDay.String():
 		x.Hint, none = fmt.Sprintf("The mandate allows %s orders a day and they are used up. The count starts again at UTC midnight.", d["limit"]), ""
+	case core.RuleAskAbove.String(): // of a replace or a quote, which never wait
+		x.Hint = fmt.Sprintf("This costs up to %s pips and ask_above leaves %s. Above it only place_order asks the owner.", d["asked"], d["headroom"])
+		return
 	default:
 		x.Hint = fmt.Sprintf("This order costs up to %s pips and %s leaves %s.", d["asked"], d["rule"], d["headroom"])
 		none = "No buy at this price passes: sell, wait for a settlement, or ask the owner."

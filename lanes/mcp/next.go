@@ -216,6 +216,8 @@ func (x *hintBuilder) fallback() *schemas.NextCall {
 	case &tools.ArmDeadman.Spec, &tools.DisarmDeadman.Spec, &tools.RequestWithdrawal.Spec, &tools.ListWithdrawals.Spec, &tools.ListDeposits.Spec,
 		&tools.ListLedger.Spec, &tools.ListSettlements.Spec, &tools.GetBalance.Spec, &tools.GetAccount.Spec, &tools.GetLimits.Spec, &tools.GetDepositAddress.Spec:
 		return &schemas.NextCall{Tool: tools.GetAccount.Name, Arguments: none}
+	case &tools.ListApprovals.Spec:
+		return &schemas.NextCall{Tool: tools.ListApprovals.Name, Arguments: none}
 	case &tools.GetVenue.Spec:
 		return &schemas.NextCall{Tool: tools.GetVenue.Name, Arguments: none}
 	}

@@ -51,6 +51,9 @@ func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
 	case "duplicate_client_order_id":
 		x.hintDuplicate(p)
 		return
+	case "approval_limit":
+		x.suggestCall(tools.ListApprovals.Name, "status", core.AskWaiting.String())
+		return
 	default:
 		return
 	}
@@ -345,15 +348,26 @@ func (x *hintBuilder) hintPosition(p *schemas.PlaceOrder) {
 func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 	x.Field = "client_order_id"
 	var first *view.Order
+	var asked string
 	agent := x.venue.Engine.Owner(x.call.Key.User) != x.call.Key.User
 	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
 		if o := w.ByClientID(x.call.Key.User, uint64(p.ClientOrderID)); o != nil {
 			first = schemas.Ptr(*o)
 		}
+		for a := range w.Asks(x.call.Key.User) {
+			if a.Ask.Place.ClientID == uint64(p.ClientOrderID) {
+				asked = fmt.Sprintf("This client_order_id asked your owner, as approval %d, which is %s. Nothing new was placed or asked.", a.Ask.ID, a.Status)
+			}
+		}
 	})
 	if first == nil {
 		if !x.tool.spec.ReadOnly() {
 			x.Outcome = schemas.OutcomeUnknown
+		}
+		if asked != "" {
+			x.say("", asked)
+			x.Next = &schemas.NextCall{Tool: tools.ListApprovals.Name, Arguments: map[string]any{}}
+			return
 		}
 		if x.venue.History != nil {
 			x.say("", "An order with this client_order_id was placed earlier, and nothing new was placed. The next call shows its row; use a new client_order_id for another order.")

@@ -123,13 +123,20 @@ func inputOf(api *huma.OpenAPI, op *huma.Operation) *huma.Schema {
 	return all
 }
 
+// outputOf joins the members of all results of a route.
 func outputOf(api *huma.OpenAPI, op *huma.Operation) *huma.Schema {
+	var out *huma.Schema
 	for status, r := range op.Responses {
-		if strings.HasPrefix(status, "2") {
-			return resolved(api, r.Content["application/json"].Schema)
+		if !strings.HasPrefix(status, "2") {
+			continue
 		}
+		s := resolved(api, r.Content["application/json"].Schema)
+		if out == nil {
+			out = &huma.Schema{Type: s.Type, Properties: map[string]*huma.Schema{}}
+		}
+		maps.Copy(out.Properties, s.Properties)
 	}
-	return nil
+	return out
 }
 
 func sameInput(t *testing.T, name string, tool property, route *huma.Schema) {

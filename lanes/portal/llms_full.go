@@ -118,9 +118,13 @@ func fullRouteOf(doc *huma.OpenAPI, r guideRoute, op *huma.Operation) fullRoute 
 		body := op.RequestBody.Content["application/json"]
 		out.Body = typeOf(body.Schema) + ", such as " + string(must(json.Marshal(body.Example)))
 	}
-	for status, response := range op.Responses {
+	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {
+		response := op.Responses[status]
 		if status < "300" {
-			out.Answer = status + " " + typeOf(response.Content["application/json"].Schema)
+			if out.Answer != "" {
+				out.Answer += ", or "
+			}
+			out.Answer += status + " " + typeOf(response.Content["application/json"].Schema)
 		} else {
 			out.Codes = append(out.Codes, codesOf(response)...)
 		}

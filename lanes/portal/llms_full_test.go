@@ -23,8 +23,8 @@ func TestFull(t *testing.T) {
 	})
 	_, _, full := v.request("", "GET", "/llms-full.txt", "")
 	wants := []string{
-		"- REST: " + v.URL, "\n### POST /v1/portfolio/orders\n", "\nBody: PlaceOrder, such as {", "\nAnswer: 201 Outcome\n",
-		"\n- min_seq (query): u64 string, optional", "\n- tick: integer 1 to 9999, optional. ", `- side: "buy" or "sell"`, "\n### Outcome\n", "- fills: list of OutcomeFill\n", "Answer: 200 CancelResults\n", "Answer: 200 list of PlaceResult\n", "### PlaceResult\n\nOutcome or ErrorBody\n",
+		"- REST: " + v.URL, "\n### POST /v1/portfolio/orders\n", "\nBody: PlaceOrder, such as {", "\nAnswer: 201 Outcome, or 202 Waiting\n",
+		"\n- min_seq (query): u64 string, optional", "\n- tick: integer 1 to 9999, optional. ", `- side: "buy" or "sell"`, "\n### Outcome\n", "- fills: list of OutcomeFill\n", "Answer: 200 CancelResults\n", "Answer: 200 list of PlaceResult\n", "### PlaceResult\n\nOutcome or Waiting or ErrorBody\n",
 		`- winner: "yes" or "no" or null. `, "- live: LiveRound or null. ", "- details: Details. ", "### Details\n\nmap to string or null\n", `- status (query): list of "trading" or "frozen" or "proposed"`, "- code: ErrorCode\n",
 		"\n- place_order (trade, writes, POST /v1/portfolio/orders): ", "\n- get_venue (read, reads", "\n### orderbook_delta\n", `"type":"user_snapshot"`, `{"id":1,"cmd":"subscribe",`, "\n- 6 unknown_sid (never): ",
 	}

@@ -63,6 +63,7 @@ var data = []messageDoc{
 	{name: "user_account", title: "Account event", doc: "The agent's state or mandate changed.", typ: "user", event: "account", msgType: reflect.TypeFor[schemas.AccountEvent]()},
 	{name: "user_deadman", title: "Dead-man switch event", doc: "The switch was armed, disarmed or fired.", typ: "user", event: "deadman", msgType: reflect.TypeFor[schemas.DeadmanEvent]()},
 	{name: "user_group", title: "Group event", doc: "The bound of a group was set, reset or deleted, or its fills reached it, or its orders were bound to a connection, or are no more.", typ: "user", event: "group", msgType: reflect.TypeFor[schemas.GroupEvent]()},
+	{name: "user_approval", title: "Approval event", doc: "An order of an agent waits for its owner, or has ended waiting. Its owner gets it too.", typ: "user", event: "approval", msgType: reflect.TypeFor[schemas.ApprovalEvent]()},
 	{name: "user_key_revoked", title: "Key revoked event", doc: "A key of the account was revoked. The key's own connections are closed with 4401 instead.", typ: "user", event: "key_revoked", msgType: reflect.TypeFor[schemas.KeyRevokedEvent]()},
 }
 
@@ -78,7 +79,7 @@ var channelDocs = []struct {
 	{oracle, "Index prices", "Every index tick of every feed. market_ids do not apply. A reader that falls behind receives only the latest tick of each feed.", []string{"oracle"}},
 	{rounds, "Rounds", "The round of a market on every transition. A reader that falls behind receives only the latest round of each market.", []string{"round"}},
 	{user, "The account", "A snapshot, then every event of the key's account. With since_seq, the events after that seq are replayed once and in order instead. The venue keeps the newest 4096 events of an account, across restarts; an older since_seq is answered with resumed false and a snapshot. Events are never dropped.", []string{
-		"user_snapshot", "user_order", "user_fill", "user_balance", "user_position", "user_settlement", "user_deposit", "user_withdrawal", "user_transfer", "user_account", "user_deadman", "user_group", "user_key_revoked",
+		"user_snapshot", "user_order", "user_fill", "user_balance", "user_position", "user_settlement", "user_deposit", "user_withdrawal", "user_transfer", "user_account", "user_deadman", "user_group", "user_approval", "user_key_revoked",
 	}},
 }
 

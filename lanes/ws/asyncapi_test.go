@@ -98,11 +98,13 @@ func recordMessages(t *testing.T) map[string]jsontext.Value {
 	}
 	s.Submit(&core.RequestWithdrawal{User: 1, ClientID: "rent-11", Amount: 250_000, Destination: "bank-7"})
 	s.Submit(&core.RevokeKey{User: 1, Key: other.ID})
-	s.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 5_000})
+	asks := core.Mandate{Set: 1 << core.RuleAskAbove} // about any buy
+	s.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 5_000, Mandate: asks})
 	agent := s.dial(s.NewKey(3, core.ScopeRead))
 	agent.send(`{"id":1,"cmd":"subscribe","params":{"channels":["user"]}}`)
 	agent.all()
 	s.Submit(&core.Transfer{Owner: 1, ClientID: "fund-1", From: 1, To: 3, Amount: 10_000})
+	s.Submit(&core.PlaceOrder{User: 3, ClientID: 1, Market: 1, Side: core.Buy, Tick: 4700, Qty: 2})
 	s.Submit(&core.HaltAgent{Owner: 1, Agent: 3})
 	s.Submit(&core.SetGroup{User: 1, Group: 7, FillLimit: 100, WindowMs: 5000})
 	s.act([]string{"void"}, &placed)
