@@ -165,7 +165,7 @@ func (l *Lane) addMembers(add additions, rows []row, named []subject) {
 			continue
 		}
 		s.addRound(r, add, rounds[s.round()])
-		if add&addMoney != 0 && s.side != "" {
+		if add&addMoney != 0 && s.side != "" && r.value("approval_id") == nil { // what waits has no fill
 			s.addMoney(r)
 		}
 		if add&addForecast != 0 {

@@ -41,8 +41,8 @@ func (x *hintBuilder) hintMandate(p *schemas.PlaceOrder) {
 		x.Hint = fmt.Sprintf("%s orders rest and the mandate allows %s: cancel one first.", d["used"], d["limit"])
 	case core.RuleOrdersPerDay.String():
 		x.Hint, none = fmt.Sprintf("The mandate allows %s orders a day and they are used up. The count starts again at UTC midnight.", d["limit"]), ""
-	case core.RuleAskAbove.String(): // of a replace or a quote, which never wait
-		x.Hint = fmt.Sprintf("This costs up to %s pips and ask_above leaves %s. Above it only place_order asks the owner.", d["asked"], d["headroom"])
+	case core.RuleAskAbove.String():
+		x.hintUnasked()
 		return
 	default:
 		x.Hint = fmt.Sprintf("This order costs up to %s pips and %s leaves %s.", d["asked"], d["rule"], d["headroom"])
@@ -58,6 +58,13 @@ func (x *hintBuilder) hintMandate(p *schemas.PlaceOrder) {
 	}
 	x.hintFit(p, fit)
 	x.suggestPreview(fit)
+}
+
+// hintUnasked says that a replace or a quote, which never wait, is above the mandate's ask_above.
+func (x *hintBuilder) hintUnasked() {
+	if d := x.Error.Details; d != nil && (*d)["rule"] == core.RuleAskAbove.String() {
+		x.Hint = fmt.Sprintf("This costs up to %s pips and ask_above leaves %s. Above it only place_order asks the owner.", (*d)["asked"], (*d)["headroom"])
+	}
 }
 
 // hintFit names the fields in which an order that passes differs from the rejected one.

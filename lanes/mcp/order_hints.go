@@ -75,7 +75,9 @@ func (x *hintBuilder) suggestFit(p *schemas.PlaceOrder) {
 // hintQuote adds the hints for a side of a quote. Next is a read: a preview would count the orders of the group.
 func (x *hintBuilder) hintQuote(q *schemas.Quote) {
 	switch x.Error.Code {
-	case "shed", "draining", "sequencing_timeout", "stale_generation", "unknown_market", "market_not_trading", "market_paused", "user_suspended", "mandate_violation":
+	case "shed", "draining", "sequencing_timeout", "stale_generation", "unknown_market", "market_not_trading", "market_paused", "user_suspended":
+	case "mandate_violation":
+		x.hintUnasked()
 	case "group_tripped":
 		x.Next = &schemas.NextCall{Tool: tools.ListGroups.Name, Arguments: map[string]any{}}
 	case "insufficient_balance", "bad_qty":
