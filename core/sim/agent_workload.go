@@ -42,7 +42,7 @@ func (w *workload) agentCommand() core.Command {
 			return &core.SuspendUser{User: agent, Lift: true}
 		}
 	}
-	if w.rules >= core.RevisionAsks && !w.unsigned && w.r.IntN(5) == 0 {
+	if w.rules >= core.RevisionAsks && w.r.IntN(5) == 0 {
 		return w.decideAsk()
 	}
 	key := fmt.Sprint("agent key", w.r.IntN(30))
@@ -116,9 +116,9 @@ func (w *workload) grantCommand(agent core.UserID) core.Command {
 
 // mandate returns a mandate. Some are wide, some let nothing pass, and some are invalid.
 func (w *workload) mandate() (m core.Mandate) {
-	if w.rules >= core.RevisionAsks && !w.unsigned && w.r.IntN(2) == 0 {
+	if w.rules >= core.RevisionAsks && w.r.IntN(2) == 0 {
 		m.Bound(core.RuleAskAbove)
-		if m.AskAbove = uint64(w.r.IntN(60_000)); w.r.IntN(4) > 0 {
+		if m.AskAbove = uint64(w.r.IntN(60_000)); !w.bounded && w.r.IntN(4) > 0 {
 			return m // else other bounds would reject most of what could wait
 		}
 	}

@@ -30,12 +30,12 @@ type bounded struct {
 }
 
 func (b *boundsCheck) check(at core.Stamp, cmd core.Command, events []core.Event) error {
-	earned, placed := map[core.UserID]core.Pips{}, core.UserID(0)
+	earned, placed := map[core.UserID]core.Pips{}, (*core.PlaceOrder)(nil)
 	for _, e := range events {
 		switch e := e.(type) {
 		case *core.OrderPlaced:
 			if e.Reject == core.OK {
-				placed = e.Place.User
+				placed = e.Place
 			}
 		case *core.Filled: // a rebate is cash, but no profit
 			earned[e.MakerUser] += e.Rebate
@@ -59,14 +59,14 @@ func (b *boundsCheck) check(at core.Stamp, cmd core.Command, events []core.Event
 			a = &bounded{}
 			b.agents[u.ID] = a
 		}
-		if err := b.checkAgent(a, &u, cmd, placed == u.ID, midnight, earned[u.ID]); err != nil {
+		if err := b.checkAgent(a, &u, placed, midnight, earned[u.ID]); err != nil {
 			return fmt.Errorf("agent %d: %w", u.ID, err)
 		}
 	}
 	return nil
 }
 
-func (b *boundsCheck) checkAgent(a *bounded, u *core.User, cmd core.Command, placed, midnight bool, earned core.Pips) error {
+func (b *boundsCheck) checkAgent(a *bounded, u *core.User, placed *core.PlaceOrder, midnight bool, earned core.Pips) error {
 	if midnight {
 		if a.realized < 0 {
 			b.lost++
@@ -83,9 +83,9 @@ func (b *boundsCheck) checkAgent(a *bounded, u *core.User, cmd core.Command, pla
 	}
 	used := usage.LossToday + usage.OpenCost
 	least := core.Pips(0) // what the placement may add
-	if c := core.PlacementOf(cmd); c != nil && placed && c.Side == core.Buy {
+	if placed != nil && placed.User == u.ID && placed.Side == core.Buy {
 		b.placed++
-		least = b.admissionCost(c)
+		least = b.admissionCost(placed)
 	}
 	if used > a.used+least {
 		return fmt.Errorf("loss today and open cost rise from %d to %d, by more than the cost %d of a buy", a.used, used, least)
@@ -115,7 +115,7 @@ func (b *boundsCheck) checkAgent(a *bounded, u *core.User, cmd core.Command, pla
 	if uint64(max(0, -a.realized)) > a.loss {
 		return fmt.Errorf("the loss of the day is %d, but the bound is %d", -a.realized, a.loss)
 	}
-	if placed && least > 0 && uint64(used)+uint64(least) > a.loss {
+	if least > 0 && uint64(used)+uint64(least) > a.loss {
 		b.tight++
 	}
 	return nil

@@ -128,13 +128,27 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	}
 	switch c := cmd.(type) {
 	case *core.PlaceOrder:
-		l.place(e, c, out, m)
+		if x, asked := out.Asks[at.Seq]; asked {
+			e.body = waiting(&x.Ask)
+			d.stats.Waiting++
+		} else {
+			l.place(e, c, out, m)
+		}
+	case *core.DecideAsk:
+		l.decideAsk(at, out.Asks[c.Ask], out, m)
+		if out.Asks[c.Ask].Status == core.AskPlaced {
+			d.stats.Decided++
+		}
 	case *core.ReplaceOrder:
 		l.replace(e, c, out, m)
 	case *core.QuoteSide:
 		l.quote(e, c, out, m)
 	case *core.CancelOrder:
-		e.body = object{"status": "canceled", "canceled_qty": num(out.Ended[c.Order].Left), "seq": str(at.Seq)}
+		left := out.Ended[c.Order].Left
+		if x, waited := out.Asks[uint64(c.Order)]; waited {
+			left = x.Ask.Place.Qty
+		}
+		e.body = object{"status": "canceled", "canceled_qty": num(left), "seq": str(at.Seq)}
 	case *core.DecreaseOrder:
 		l.decrease(e, c, out, m)
 	case *core.CancelAll:
@@ -175,6 +189,22 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	}
 	wire := wireOf(cmd)
 	l.log[wire] = append(l.log[wire], e)
+}
+
+// waiting is the answer of a placement that waits for the owner.
+func waiting(x *core.Ask) object {
+	return object{
+		"status": "waiting", "approval_id": str(x.ID), "client_order_id": str(x.Place.ClientID), "cost": str(x.Cost), "expires_ts": str(x.Expires),
+		"approve_url": "/#/approvals/" + str(x.ID), "seq": str(x.ID),
+	}
+}
+
+// decideAsk records the row of an order that an owner has approved.
+func (l *expectations) decideAsk(at core.Stamp, x core.AskChanged, out model.Outcome, m *model.Venue) {
+	if x.Status == core.AskPlaced || x.Status == core.AskRefused {
+		out.Reject = x.Reject
+		l.place(&entry{at: at, code: x.Reject.String()}, &x.Ask.Place, out, m)
+	}
 }
 
 // recordOperator records an operator's command.

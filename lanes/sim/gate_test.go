@@ -78,6 +78,7 @@ type stats struct {
 	NotDone                       map[string]int
 	Cut, Slow, Repeats, Again     int
 	Reads, Found, Missing, Lives  int
+	Waiting, Decided              int // orders that waited for their owner, and those that it placed
 }
 
 func newSimGate(w deep.World, seed uint64) *simGate {

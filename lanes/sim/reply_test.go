@@ -23,7 +23,7 @@ var statuses = map[string]int{
 	"unknown_market": 404, "insufficient_balance": 403, "insufficient_position": 403, "duplicate_client_order_id": 409, "bad_price_tick": 400, "bad_qty": 400,
 	"per_market_limit": 403, "market_not_trading": 409, "market_paused": 409, "unknown_order": 404, "invalid_decrease": 400, "client_order_id_required": 400,
 	"reduce_only_violation": 403, "user_suspended": 403, "open_order_limit": 403, "bad_expiry": 400, "mandate_violation": 403, "stale_generation": 409, "too_late": 400, "crossed_quote": 400,
-	"duplicate_client_request_id": 409, "group_tripped": 403, "unknown_group": 404,
+	"duplicate_client_request_id": 409, "group_tripped": 403, "unknown_group": 404, "approval_limit": 403,
 	"unauthorized": 401, "missing_scope": 403, "rate_limited": 429, "invalid_timeout": 400, "schema_violation": 400, "bad_amount": 400,
 	"duplicate_client_withdrawal_id": 409, "round_not_found": 404, "shed": 503, "draining": 503, "sequencing_timeout": 504,
 	"unknown_user": 404, "unknown_withdrawal": 404, "duplicate_deposit_id": 409, "invalid_transition": 409,
@@ -33,7 +33,7 @@ var statuses = map[string]int{
 var numbers = map[string]core.Reject{
 	"unknown_market": 256, "insufficient_balance": 257, "insufficient_position": 258, "duplicate_client_order_id": 259, "bad_price_tick": 260, "bad_qty": 261,
 	"per_market_limit": 262, "market_not_trading": 263, "market_paused": 264, "unknown_order": 265, "invalid_decrease": 266, "client_order_id_required": 267,
-	"reduce_only_violation": 268, "user_suspended": 269, "open_order_limit": 270, "bad_expiry": 271, "mandate_violation": 272, "stale_generation": 273, "group_tripped": 274, "too_late": 275, "crossed_quote": 276,
+	"reduce_only_violation": 268, "user_suspended": 269, "open_order_limit": 270, "bad_expiry": 271, "mandate_violation": 272, "stale_generation": 273, "group_tripped": 274, "too_late": 275, "crossed_quote": 276, "approval_limit": 277,
 }
 
 // refusal returns the expected error object of a code.
@@ -132,7 +132,11 @@ func (r *reply) readREST(q *request, v any) (t replyResult, err error) {
 		}
 		return t, fmt.Errorf("status %d with %s", r.status, r.body)
 	}
-	if want := q.operation.status; r.status != want {
+	want := q.operation.status
+	if tree, _ := v.(object); tree["status"] == "waiting" { // for the owner
+		want = 202
+	}
+	if r.status != want {
 		return t, fmt.Errorf("status %d, want %d: %s", r.status, want, r.body)
 	}
 	switch v := v.(type) {
@@ -247,6 +251,15 @@ func (r *reply) readTool(q *request, v any) (t replyResult, err error) {
 // takeHint removes the hint and the next call of an order that a price canceled, which REST
 // does not have, and requires both.
 func (q *request) takeHint(tree object) error {
+	if tree["status"] == "waiting" && q.operation.tool == "place_order" {
+		next, _ := tree["next"].(object)
+		if tree["hint"] == "" || next["tool"] != "wait_for_event" {
+			return fmt.Errorf("an order that waits without a hint: %v", tree)
+		}
+		delete(tree, "hint")
+		delete(tree, "next")
+		return nil
+	}
 	switch tree["reason"] {
 	case "post_only_cross", "fok_infeasible", "ioc_remainder", "max_cost_infeasible":
 	default:
@@ -284,7 +297,9 @@ func (q *request) takeAdded(tree object) {
 		return
 	}
 	for _, name := range names {
-		delete(tree, name)
+		if name != "cost" || tree["status"] != "waiting" { // REST has that of an order that waits
+			delete(tree, name)
+		}
 	}
 	for name, list := range tree {
 		rows, _ := list.([]any)

@@ -91,7 +91,7 @@ func (d *simGate) NewRequest(cmds []core.Command) deep.Request {
 		return q
 	}
 	switch cmds[0].(type) {
-	case *core.CreateAgent, *core.Transfer, *core.SetMandate, *core.HaltAgent, *core.ResumeAgent, *core.CloseAgent:
+	case *core.CreateAgent, *core.Transfer, *core.SetMandate, *core.HaltAgent, *core.ResumeAgent, *core.CloseAgent, *core.DecideAsk:
 		return nil // the portal has these
 	}
 	absent := map[string]bool{} // members of a replace

@@ -69,6 +69,9 @@ func TestSeeds(t *testing.T) {
 	t.Logf("%d requests over REST, %d tool calls, %d of both batches, %d requests of operators; %d repeated by the network", all.REST, all.Tool, all.Batches, all.Operator, all.Again)
 	t.Logf("%d commands answered, %d of them accepted; %d repeats answered from the response cache", all.Answered, all.Accepted, all.Repeats)
 	t.Logf("%d answers lost, %d outcomes unknown, %d bodies cut; not executed: %v", all.Silent, all.Unknown, all.Cut, all.NotDone)
+	if t.Logf("%d orders waited for their owner, %d of them were approved and placed", all.Waiting, all.Decided); all.Decided == 0 && *seeds >= 6 {
+		t.Error("no order that waited was placed")
+	}
 	t.Logf("%d placements looked up: %d found, %d missing; %d reads", all.Found+all.Missing, all.Found, all.Missing, all.Reads)
 }
 
@@ -76,7 +79,7 @@ func (s *stats) add(x *stats) {
 	for _, p := range [][2]*int{
 		{&s.REST, &x.REST}, {&s.Tool, &x.Tool}, {&s.Operator, &x.Operator}, {&s.Batches, &x.Batches}, {&s.Answered, &x.Answered}, {&s.Accepted, &x.Accepted}, {&s.Silent, &x.Silent},
 		{&s.Unknown, &x.Unknown}, {&s.Cut, &x.Cut}, {&s.Repeats, &x.Repeats}, {&s.Again, &x.Again}, {&s.Reads, &x.Reads}, {&s.Found, &x.Found},
-		{&s.Missing, &x.Missing}, {&s.Lives, &x.Lives},
+		{&s.Missing, &x.Missing}, {&s.Lives, &x.Lives}, {&s.Waiting, &x.Waiting}, {&s.Decided, &x.Decided},
 	} {
 		*p[0] += *p[1]
 	}
