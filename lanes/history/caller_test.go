@@ -28,6 +28,7 @@ import (
 	"duplex/lanes/rest"
 	"duplex/lanes/ws"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // testVenue is a test server with three lanes, and the history of the operations on it.
@@ -44,6 +45,7 @@ type testVenue struct {
 
 	owner, agent core.UserID // of user 1
 	noTimeouts   bool        // clients wait for every answer
+	asks         uint64      // number of asks of user 1
 	approvals    []uint64    // ids of deposits to user 1 that wait for a second operator; the number of one is its index
 }
 
@@ -66,7 +68,7 @@ func newTestVenue(t *testing.T, tune ...func(*engine.Options)) *testVenue {
 	})
 	s.Submit(&core.SetFees{})
 	s.owner, s.agent = 2, 3
-	s.Submit(&core.CreateAgent{Owner: s.owner, Name: "agent", Fund: lanetest.InitialCash / 2})
+	s.Submit(&core.CreateAgent{Owner: s.owner, Name: "agent", Fund: lanetest.InitialCash / 2, Mandate: core.Mandate{Set: 1 << core.RuleAskAbove, AskAbove: askQty * 4000}})
 	for u, account := range [2]core.UserID{1, s.agent} {
 		s.keys[u] = s.NewKey(account, core.ScopeRead|core.ScopeTrade)
 	}
@@ -113,6 +115,87 @@ func (s *testVenue) runOwner(client, n int, seed uint64) error {
 	})
 }
 
+// askIDs is where the client_order_ids of asks begin, and askers that of the clients that decide them.
+const askIDs, askers = 1 << 40, 100
+
+// runAsker asks the owner n times for an order of the agent, over REST. Then two of its devices decide it, and the agent
+// takes it back, all at once.
+func (s *testVenue) runAsker(client, n int, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, uint64(client)))
+	for range n {
+		s.mu.Lock()
+		in := operation{kind: ask, user: 1, id: s.asks}
+		s.asks++
+		s.mu.Unlock()
+		body := fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":%d,"tif":"fok"}`, askIDs+in.id, askQty)
+		a, err := s.sendAsk(client, in, "POST", "", body)
+		if err != nil || a.Code == "draining" {
+			return err
+		}
+		if a.Status != "waiting" {
+			continue
+		}
+		var all errgroup.Group
+		for device, qty := range []int64{int64(r.IntN(2)), int64(r.IntN(2))} {
+			all.Go(func() error {
+				return s.decideAsk(askers+device, operation{kind: decide, id: in.id, qty: qty}, uint64(a.ApprovalID))
+			})
+		}
+		if r.IntN(2) == 0 {
+			all.Go(func() error {
+				_, err := s.sendAsk(client, operation{kind: withdraw, user: 1, id: in.id}, "DELETE", fmt.Sprint("/by-client-order-id/", askIDs+in.id), "")
+				return err
+			})
+		}
+		if err := all.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendAsk sends a request of the agent about an ask.
+func (s *testVenue) sendAsk(client int, in operation, method, target, body string) (a answer, err error) {
+	start := s.now()
+	if err := s.send(context.Background(), 1, method, "/v1/portfolio/orders"+target, []byte(body), nil, &a); err != nil {
+		return a, err
+	}
+	a.Code = a.Error.Code
+	out := result{seq: uint64(a.Seq), code: a.Code, left: a.CanceledQty}
+	switch {
+	case a.Code == "sequencing_timeout":
+		s.add(client, in, result{unanswered: true}, start, math.MaxInt64)
+		return a, nil
+	case a.Code == "draining", a.Code == "shed":
+		return a, nil
+	case a.Status == "waiting":
+		out.code = a.Status
+	}
+	s.add(client, in, out, start, s.now())
+	return a, nil
+}
+
+// decideAsk sends a decision of the owner twice, as one does whose first answer was lost.
+func (s *testVenue) decideAsk(client int, in operation, id uint64) error {
+	for range 2 {
+		start := s.now()
+		out, err := tools.DecideApproval(context.Background(), s.Venue, s.owner, id, in.qty == 1)
+		var code core.Reject
+		switch {
+		case errors.Is(err, engine.ErrUnknown):
+			s.add(client, in, result{unanswered: true}, start, math.MaxInt64)
+		case errors.Is(err, engine.ErrShed), errors.Is(err, engine.ErrStopped): // not executed
+		case errors.As(err, &code): // its seq is not known
+			s.add(client, in, result{code: code.String()}, start, s.now())
+		case err != nil:
+			return err
+		default:
+			s.add(client, in, result{seq: uint64(out.Seq), code: out.Approval.Status}, start, s.now())
+		}
+	}
+	return nil
+}
+
 // runCommands submits n commands to the engine, each with its operation in the model.
 func (s *testVenue) runCommands(client, n int, seed uint64, draw func(r *rand.Rand, i int) (operation, core.Command)) error {
 	r := rand.New(rand.NewPCG(seed, uint64(client)))
@@ -144,6 +227,7 @@ func (s *testVenue) runClients(t *testing.T, seed uint64, n, owner, approver int
 		all.Go(f)
 	}
 	all.Go(func() error { return s.runOwner(5, owner, seed) })
+	all.Go(func() error { return s.runAsker(8, approver, seed) })
 	for client := 6; client < 8; client++ {
 		all.Go(func() error { return s.runApprover(client, approver, seed) })
 	}
@@ -194,6 +278,9 @@ type answer struct {
 	Yes, No        [][2]int64
 	Code           string
 	Error          struct{ Code string }
+
+	Status     string
+	ApprovalID schemas.U64 `json:"approval_id"`
 
 	Canceled int64 // orders, by a quote
 	Kept     bool

@@ -99,6 +99,21 @@ func TestCheckFindsImpossibleHistories(t *testing.T) {
 			did(operation{kind: transfer, user: 1, qty: 7}, result{seq: 5}, 0, 10),
 			did(operation{kind: balance, user: 1}, result{cash: funds}, 20, 30),
 		},
+		"an order approved that was taken back": {
+			did(operation{kind: ask, user: 1, id: 3}, result{seq: 5, code: "waiting"}, 0, 10),
+			did(operation{kind: withdraw, user: 1, id: 3}, result{seq: 6, left: askQty}, 20, 30),
+			did(operation{kind: decide, id: 3, qty: 1}, result{seq: 7, code: "placed"}, 40, 50),
+		},
+		"both decisions": {
+			did(operation{kind: ask, user: 1, id: 3}, result{seq: 5, code: "waiting"}, 0, 10),
+			did(operation{kind: decide, id: 3, qty: 1}, result{seq: 6, code: "placed"}, 20, 40),
+			did(operation{kind: decide, id: 3}, result{seq: 7, code: "rejected"}, 20, 40),
+		},
+		"an order that waits through a halt": {
+			did(operation{kind: ask, user: 1, id: 3}, result{seq: 5, code: "waiting"}, 0, 10),
+			did(operation{kind: halt, user: 1}, result{seq: 6}, 20, 30),
+			did(operation{kind: decide, id: 3, qty: 1}, result{seq: 7, code: "placed"}, 40, 50),
+		},
 		"a deposit approved twice": {
 			did(operation{kind: approve, user: 1, id: 3, qty: 7}, result{seq: 5}, 0, 10),
 			did(operation{kind: approve, user: 1, id: 3, qty: 7}, result{seq: 6}, 20, 30),
@@ -125,6 +140,10 @@ func TestCheckFindsImpossibleHistories(t *testing.T) {
 		did(operation{kind: place, user: 1, id: 4, tick: 5000, qty: 1}, result{seq: 11, resting: 1}, 250, 260),
 		did(operation{kind: approve, user: 1, id: 3, qty: 7}, result{seq: 12}, 270, 280),
 		did(operation{kind: approve, user: 1, id: 3, qty: 7}, result{seq: 13}, 270, 280),
+		did(operation{kind: ask, user: 1, id: 1}, result{seq: 14, code: "waiting"}, 300, 310),
+		did(operation{kind: decide, id: 1, qty: 1}, result{seq: 15, code: "placed"}, 320, 340),
+		did(operation{kind: decide, id: 1, qty: 1}, result{seq: 16, code: "placed"}, 320, 340),
+		did(operation{kind: decide, id: 1}, result{code: "invalid_transition"}, 320, 340),
 		did(operation{kind: balance, user: 1}, result{seq: 13, cash: funds - 10_000 + 100 - 5000 + 7, reserved: 5000}, 290, 300),
 	}
 	if !porcupine.CheckOperations(venue(funds, funds), good) {

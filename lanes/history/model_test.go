@@ -24,10 +24,13 @@ const (
 	replace  // of order old by order id
 	deposit  // of an operator: qty pips to user 1
 	quote    // of one side, for the user's group; the other side is null
+	ask      // of user 1: an order with number id, which the owner has to decide
+	decide   // of the owner: qty 1 approves ask id, 0 rejects it
+	withdraw // of user 1: ask id
 )
 
 func (k kind) String() string {
-	return [...]string{"place", "cancel", "decrease", "balance", "book", "transfer", "halt", "resume", "approve", "replace", "deposit", "quote"}[k]
+	return [...]string{"place", "cancel", "decrease", "balance", "book", "transfer", "halt", "resume", "approve", "replace", "deposit", "quote", "ask", "decide", "withdraw"}[k]
 }
 
 // operation is a request. User 0 buys YES and user 1 buys NO, so that they trade with each
@@ -71,7 +74,13 @@ type state struct {
 	cash, reserved [2]int64
 	halted         bool
 	approved       uint64 // a bit for each deposit that was approved
+
+	waiting uint64    // a bit for each ask
+	decided [2]uint64 // a bit for each ask that was rejected, and that was approved
 }
+
+// askQty is the quantity of an ask: an order that fills entirely or not at all, and no order is as large.
+const askQty = 5000
 
 // largestDeposit is $1 billion, in pips.
 const largestDeposit = 1_000_000_000 * 10_000
@@ -105,7 +114,7 @@ func (s state) step(in operation) (result, state) {
 		s.cash[1] += in.qty
 		return result{}, s
 	case halt:
-		s.halted = true
+		s.halted, s.waiting = true, 0
 		for at := len(s.orders) - 1; at >= 0; at-- {
 			if s.orders[at].user == 1 {
 				s.lower(at, s.orders[at].left)
@@ -127,6 +136,29 @@ func (s state) step(in operation) (result, state) {
 		}
 		s.cash[1] += in.qty
 		return result{}, s
+	case ask:
+		if s.halted {
+			return result{code: "mandate_violation"}, s
+		}
+		s.waiting |= 1 << in.id
+		return result{code: "waiting"}, s
+	case decide:
+		bit := uint64(1) << in.id
+		if s.waiting&bit != 0 {
+			s.waiting &^= bit
+			s.decided[in.qty] |= bit
+		}
+		if s.decided[in.qty]&bit == 0 {
+			return result{code: "invalid_transition"}, s
+		}
+		return result{code: [2]string{"rejected", "placed"}[in.qty]}, s // again too
+	case withdraw:
+		bit := uint64(1) << in.id
+		if s.waiting&bit == 0 {
+			return result{code: "unknown_order"}, s
+		}
+		s.waiting &^= bit
+		return result{left: askQty}, s
 	case cancel:
 		if at < 0 {
 			return result{code: "unknown_order"}, s
@@ -275,7 +307,7 @@ func venue(funds ...int64) porcupine.Model {
 		},
 		Equal: func(a, b any) bool {
 			x, y := a.(state), b.(state)
-			return x.seq == y.seq && x.halted == y.halted && x.approved == y.approved && x.cash == y.cash && x.reserved == y.reserved && slices.Equal(x.orders, y.orders)
+			return x.seq == y.seq && x.halted == y.halted && x.approved == y.approved && x.waiting == y.waiting && x.decided == y.decided && x.cash == y.cash && x.reserved == y.reserved && slices.Equal(x.orders, y.orders)
 		},
 		DescribeOperation: func(input, output any) string {
 			return fmt.Sprintf("%+v → %+v", input, output)
