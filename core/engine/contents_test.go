@@ -30,6 +30,7 @@ func TestSnapshotKeepsWhatReadersSee(t *testing.T) {
 	submitVaried(t, e, c)
 	submitAgents(t, e, c)
 	submitSteps(t, e)
+	submitAsks(t, e, c)
 	want := contents(e)
 	mustClose(t, e)
 	again := mustOpen(t, o)
@@ -176,6 +177,9 @@ func contents(e *Engine) string {
 				}
 				line("activity "+key, n, x)
 			}
+			for x := range w.Asks(u.ID) {
+				line("ask "+x.Status.String()+" "+x.Why(), x.Seq, x)
+			}
 			list, whole := w.EventsAfter(u.ID, 0)
 			line("events", uint64(len(list)), whole)
 			for _, x := range list {
@@ -283,4 +287,45 @@ func submitSteps(t *testing.T, e *Engine) {
 	do(t, e, &core.RevokeOperator{Name: "ann", Audit: by})
 	do(t, e, &core.ChangeSetting{Name: "signup", Value: "closed", Audit: core.Audit{Who: "dx"}})
 	do(t, e, &core.ChangeSetting{Name: "signup", Before: "closed", Value: "open", Audit: core.Audit{Who: "dx"}})
+}
+
+// submitAsks submits orders that wait, with each way in which one ends by a command, and one that still waits. Then it
+// submits what makers send. submitAgents comes first.
+func submitAsks(t *testing.T, e *Engine, c *clock) {
+	t.Helper()
+	created := do(t, e, &core.CreateAgent{Owner: 1, Name: "asker", Fund: 400_000, Mandate: core.Mandate{Set: 1 << core.RuleAskAbove, AskAbove: 10_000}})
+	asker := created.Events[0].(*core.UserChanged).User.ID
+	do(t, e, &core.CreateKey{User: asker, Key: "dxkasker", Scopes: core.ScopeTrade, Sealed: []byte("sealed")})
+	do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second() + 1, Price: 6_500_000_000_000, Count: 3}})
+	open := trading(e)
+	market := open[len(open)-1]
+	var asked []uint64
+	for i, key := range []core.KeyNumber{0, 0, 0, 0, e.Key("dxkasker").Number, 0} {
+		p := &core.PlaceOrder{User: asker, Key: key, ClientID: uint64(1 + i), Market: market, Tick: 4000, Qty: 5, Group: 1, NotAfter: 1 << 62, MaxCost: 90_000}
+		if i == 5 {
+			p.Type, p.TIF, p.Tick, p.Group = core.Market, core.IOC, 7000, 2
+		}
+		asked = append(asked, do(t, e, p).Stamp.Seq)
+	}
+	do(t, e, &core.DecideAsk{Owner: 1, Ask: asked[0], Approve: true})
+	do(t, e, &core.SetFees{Fees: core.Fees{Taker: 9000}})
+	do(t, e, &core.DecideAsk{Owner: 1, Ask: asked[1], Approve: true}) // costs more now
+	do(t, e, &core.DecideAsk{Owner: 1, Ask: asked[2]})
+	do(t, e, &core.CancelOrder{User: asker, Order: core.OrderID(asked[3])})
+	do(t, e, &core.RevokeKey{User: asker, Key: "dxkasker"})
+	ends := map[core.AskStatus]int{}
+	e.Read(func(_ *venue.Venue, w *view.View) {
+		for x := range w.Asks(asker) {
+			ends[x.Status]++
+		}
+	})
+	if ends[core.AskPlaced] != 1 || ends[core.AskRefused] != 1 || ends[core.AskRejected] != 1 || ends[core.AskCanceled] != 2 || ends[core.AskWaiting] != 1 {
+		t.Fatalf("asks by status: %v", ends)
+	}
+	do(t, e, &core.SetGroup{User: 1, Group: 5, FillLimit: 100, WindowMs: 5000})
+	quote := core.PlaceOrder{User: 1, ClientID: 1 << 61, Market: market, Generation: generation(e, market), Tick: 3000, Qty: 2, Group: 5, Flags: core.QuoteFlags}
+	do(t, e, &core.QuoteSide{PlaceOrder: quote})
+	quote.ClientID, quote.Side, quote.Tick = 1<<61+1, core.Sell, 8000
+	do(t, e, &core.QuoteSide{PlaceOrder: quote})
+	do(t, e, &core.BindOrders{User: 1, Group: 5, Line: core.Line{Session: 7, Conn: 1}})
 }

@@ -37,6 +37,7 @@ var corpus = []struct {
 	{"journal-revision-11.tar.gz", core.RevisionGrants, 645, "0dda3ed1ac5bea429fb193861b263b76346ab3c5c09381c3fd2f999db9a430fd"},
 	{"journal-revision-12.tar.gz", core.RevisionSteps, 677, "0a3490e0163f6050f4820946a89a22abfbdc6246ced55ac62c0f5f54a34a9a47"},
 	{"journal-revision-13.tar.gz", core.RevisionMakers, 669, "9f09aef217b2fa5d58ddef2949d5f3fd3c30b0c4e1599ad154881bdd5f49f523"},
+	{"journal-revision-14.tar.gz", core.RevisionAsks, 683, "1c91d521404da3c6b20b9e2193dcf0bca039ad594fdbdf6175f2c54b9040a183"},
 }
 
 // TestCorpus replays every journal of the corpus, from its start, as dx verify --rules does, and from its
@@ -148,6 +149,7 @@ func TestRecordJournal(t *testing.T) {
 	e = mustOpen(t, o)
 	submitAgents(t, e, c)
 	submitSteps(t, e)
+	submitAsks(t, e, c)
 	seq, hash, err := e.Hash()
 	if err != nil {
 		t.Fatal(err)
