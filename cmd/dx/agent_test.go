@@ -191,8 +191,8 @@ func TestAgentApprovals(t *testing.T) {
 	expectCommand(t, 0, `"needs_approval":true`, "order", "buy", "yes", "10", "@2", "--series", series, "--profile", "bot", "--preview")
 
 	first, second, third := ask("901"), ask("902"), ask("903")
-	expectCommand(t, 0, " agent approve "+first+"\n", "agent", "approvals")
-	expectCommand(t, 0, "  buy 10 YES @ 2¢, at most $0.2", "agent", "approvals", "--status", "waiting", "--limit", "1")
+	expectCommand(t, 0, " agent approve "+first+" --dev-file ", "agent", "approvals")
+	expectCommand(t, 0, "  buy 10 YES @ 2¢  $0.20", "agent", "approvals", "--status", "waiting", "--limit", "1")
 	expectCommand(t, 0, "Older: ", "agent", "approvals", "--limit", "1")
 	expectCommand(t, 0, `{"approvals":[{"approval_id":"`+third+`",`, "agent", "approvals", "--json")
 	expectCommand(t, 0, "Your agents have asked for nothing.", "agent", "approvals", "--as", "maker")

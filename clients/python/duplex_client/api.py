@@ -158,7 +158,7 @@ class Api:
         return self.call("GET", query(f"/v1/withdrawals/{withdrawal_id}", {"min_seq": min_seq}))
 
     def list_approvals(self, *, status: str | list[Literal["waiting", "placed", "refused", "rejected", "expired", "canceled"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.AgentApprovalList:
-        """Your orders that wait for your owner, and what became of others. Scope `read`, bucket `read`."""
+        """Your orders that wait for your owner, or waited. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/portfolio/approvals", {"status": status, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     def all_approvals(self, *, status: str | list[Literal["waiting", "placed", "refused", "rejected", "expired", "canceled"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.AgentApproval]:
@@ -533,7 +533,7 @@ class AsyncApi:
         return await self.call("GET", query(f"/v1/withdrawals/{withdrawal_id}", {"min_seq": min_seq}))
 
     async def list_approvals(self, *, status: str | list[Literal["waiting", "placed", "refused", "rejected", "expired", "canceled"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.AgentApprovalList:
-        """Your orders that wait for your owner, and what became of others. Scope `read`, bucket `read`."""
+        """Your orders that wait for your owner, or waited. Scope `read`, bucket `read`."""
         return await self.call("GET", query("/v1/portfolio/approvals", {"status": status, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
 
     async def all_approvals(self, *, status: str | list[Literal["waiting", "placed", "refused", "rejected", "expired", "canceled"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.AgentApproval]:

@@ -38,6 +38,12 @@ class AgentApproval(TypedDict):
     user_id: "int"  # The agent
 
 
+class ApprovalEvent(TypedDict):
+    approval: "AgentApproval"
+    event: "Literal['approval']"
+    ts: "str"  # ns
+
+
 class BalanceEvent(TypedDict):
     cash: "str"  # Free cash, pips
     cause: "BalanceCause"
@@ -361,6 +367,14 @@ class UserAccountMessage(TypedDict):
     type: "Literal['user']"
 
 
+class UserApprovalMessage(TypedDict):
+    msg: "ApprovalEvent"
+    prev_seq: "str"  # seq of the message before it on this sid (of books: and market); 0 for the first
+    seq: "str"  # Stream seq of the command that caused it, or that a snapshot is as of
+    sid: "int"  # The subscription
+    type: "Literal['user']"
+
+
 class UserBalanceMessage(TypedDict):
     msg: "BalanceEvent"
     prev_seq: "str"  # seq of the message before it on this sid (of books: and market); 0 for the first
@@ -582,4 +596,4 @@ OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", 
 
 WSListSubscriptions = dict[str, Any]
 
-Message = DrainingMessage | OracleMessage | OrderbookDeltaMessage | OrderbookSnapshotMessage | RoundMessage | SubscribedMessage | TradeMessage | UserAccountMessage | UserBalanceMessage | UserDeadmanMessage | UserDepositMessage | UserFillMessage | UserGroupMessage | UserKeyRevokedMessage | UserOrderMessage | UserPositionMessage | UserSettlementMessage | UserSnapshotMessage | UserTransferMessage | UserWithdrawalMessage
+Message = DrainingMessage | OracleMessage | OrderbookDeltaMessage | OrderbookSnapshotMessage | RoundMessage | SubscribedMessage | TradeMessage | UserAccountMessage | UserApprovalMessage | UserBalanceMessage | UserDeadmanMessage | UserDepositMessage | UserFillMessage | UserGroupMessage | UserKeyRevokedMessage | UserOrderMessage | UserPositionMessage | UserSettlementMessage | UserSnapshotMessage | UserTransferMessage | UserWithdrawalMessage

@@ -154,7 +154,7 @@ func (p *portal) explainEnd(ctx context.Context, path string, late error) error 
 // decided says what a decision did.
 func decided(d *schemas.AgentApprovalDecided) string {
 	a := &d.Approval
-	asked := fmt.Sprintf("Approval %s of %s, %s in %s", a.ApprovalID, a.Agent, trading.AskedOrder(a), trading.SeriesName(a.Category))
+	asked := fmt.Sprintf("Approval %s of %s, %s in %s for at most %s", a.ApprovalID, a.Agent, trading.AskedOrder(a), trading.SeriesName(a.Category), dollars(a.Cost))
 	switch {
 	case a.Status == "rejected":
 		return asked + ": rejected. Nothing was placed."

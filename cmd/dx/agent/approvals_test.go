@@ -56,8 +56,8 @@ func TestApprovalsTable(t *testing.T) {
 	name := cli.CommandName()
 	for _, want := range []string{
 		"APPROVAL  AGENT  SERIES",
-		"190       bot    btc-15m  12     buy 10 YES @ 47¢, at most $4.93                $4.93  $1.23     2027-01-15 08:00:00  waits for you, 1m30s left\n",
-		"180       bot    btc-15m  12     buy 10 NO at market, worst 53¢, at most $4.93  $4.93",
+		"190       bot    btc-15m  12     buy 10 YES @ 47¢                $4.93  $1.23     2027-01-15 08:00:00  waits for you, 1m30s left\n",
+		"180       bot    btc-15m  12     buy 10 NO at market, worst 53¢  $4.93",
 		"its owner rejected it\n",
 		"\nPlace it: " + name + " agent approve 180 --as maker\nOr not:   " + name + " agent reject 180 --as maker\n",
 		"\nOlder: " + name + " agent approvals --cursor next --as maker\n",
@@ -69,7 +69,7 @@ func TestApprovalsTable(t *testing.T) {
 }
 
 func TestDecided(t *testing.T) {
-	const asked = "Approval 190 of bot, buy 10 YES @ 47¢, at most $4.93 in btc-15m: "
+	const asked = "Approval 190 of bot, buy 10 YES @ 47¢ in btc-15m for at most $4.93: "
 	for _, c := range []struct {
 		status, reason string
 		order          *schemas.Outcome

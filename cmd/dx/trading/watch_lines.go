@@ -143,16 +143,16 @@ func approvalLine(e *schemas.ApprovalEvent) (of, what string) {
 	if a.Status != "waiting" {
 		end = ApprovalEnd(a.Status, a.Reason)
 	}
-	return marketLabel(a.MarketID), fmt.Sprintf("approval %s of %s, %s: %s", a.ApprovalID, a.Agent, AskedOrder(a), end)
+	return marketLabel(a.MarketID), fmt.Sprintf("approval %s of %s, %s, at most %s: %s", a.ApprovalID, a.Agent, AskedOrder(a), cli.FormatDollars(a.Cost.Int64()), end)
 }
 
-// AskedOrder is the order of an approval in words, such as "buy 10 YES @ 47¢, at most $4.93".
+// AskedOrder is the order of an approval in words, such as "buy 10 YES @ 47¢".
 func AskedOrder(a *schemas.AgentApproval) string {
 	at := "@ " + Cents(a.Tick)
 	if a.Type == "market" {
 		at = "at market, worst " + Cents(a.Tick)
 	}
-	return fmt.Sprintf("%s %d %s %s, at most %s", a.Side, a.Qty, upper(a.Outcome), at, cli.FormatDollars(a.Cost.Int64()))
+	return fmt.Sprintf("%s %d %s %s", a.Side, a.Qty, upper(a.Outcome), at)
 }
 
 func orderLine(e *schemas.OrderEvent) (of, what string) {

@@ -42,6 +42,7 @@ func TestWatchLines(t *testing.T) {
 		"user_deadman":       "-: dead-man switch armed, 60000 ms",
 		"user_group":         "-: group 7 may fill 100 contracts in 5000 ms, 0 now",
 		"user_key_revoked":   "-: key K revoked",
+		"user_approval":      "1: approval 24 of scout, buy 2 YES @ 47¢, at most $0.9526: waits for its owner",
 	}
 	for name, e := range examples {
 		if kind := e.Type; kind != name && kind != "user" { // a command, or its response
