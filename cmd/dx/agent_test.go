@@ -210,6 +210,9 @@ func TestAgentApprovals(t *testing.T) {
 	expectCommand(t, 0, `"status":"waiting"`, "call", "POST", "/v1/portfolio/orders", `{"client_order_id":"904","market_id":1,"side":"buy","outcome":"yes","tick":200,"qty":10}`, "--profile", "bot")
 	expectCommand(t, 0, "it was approved and placed, order ", "agent", "approvals", "--status", "placed")
 
+	expectCommand(t, 0, "place_order    -      waits: approval "+third+"\n", "agent", "activity", "bot")
+	expectCommand(t, 0, "reject_order   -      ok: approval "+second+"\n", "agent", "activity", "bot")
+
 	expectCommand(t, 0, "bot is halted.", "agent", "halt", "bot")
 	expectCommand(t, 1, "it was canceled: the agent was stopped", "agent", "approve", third)
 	expectCommand(t, 0, "it was canceled: the agent was stopped\n", "agent", "approvals", "--status", "canceled,expired")

@@ -228,8 +228,13 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 		if x.OrderID != nil {
 			order = x.OrderID.String()
 		}
-		if x.Code != "" {
+		switch {
+		case x.Code != "":
 			result = x.Code
+		case x.ApprovalID != nil && x.Operation == "place_order":
+			result = "waits: approval " + x.ApprovalID.String()
+		case x.ApprovalID != nil:
+			result = "ok: approval " + x.ApprovalID.String()
 		}
 		if x.Rule != "" {
 			result += ": " + x.Rule
