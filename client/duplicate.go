@@ -18,7 +18,8 @@ func isDuplicate(err error) bool { return hasCode(err, codeDuplicateID) }
 const lookups = 8
 
 // Placed returns the outcome of the placement with this client_order_id, or the error with which it was
-// rejected. Status and fills are the current ones.
+// rejected. Status and fills are the current ones. Of one that waits for the owner, or has ended waiting without an
+// order, it has Waiting with the current status of the approval (docs/rules/agent-accounts.md#approvals).
 func (c *Client) Placed(ctx context.Context, id schemas.U64) (schemas.Placed, error) {
 	return c.placed(ctx, id, func(*schemas.Order) error { return nil })
 }
@@ -28,16 +29,16 @@ func (c *Client) Placed(ctx context.Context, id schemas.U64) (schemas.Placed, er
 // a tick and a quantity that were not valid.
 func differs(o *schemas.PlaceOrder, row *schemas.Order, refused error) error {
 	same := int64(o.MarketID) == int64(row.MarketID) && o.Side == row.Side && o.Outcome == row.Outcome && cmp.Or(o.Type, "limit") == row.Type
-	if row.OrderID != nil {
+	if row.Status != "rejected" {
 		same = same && int64(o.Qty) == row.Qty && (row.Type != "limit" || isTick(o.Tick, row))
 	}
 	return otherOrder(same, row, refused)
 }
 
-// differsReplaced is differs for a replace, which may leave out what the old order has.
+// differsReplaced is differs for a replace, which may leave out what the old order has, and never waits for the owner.
 func differsReplaced(r *schemas.ReplaceOrder, row *schemas.Order, refused error) error {
-	same := row.OrderID == nil || isTick(r.Tick, row) && (r.Qty == nil || r.KeepTotal || int64(*r.Qty) == row.Qty)
-	return otherOrder(same && row.Type == "limit", row, refused)
+	same := row.Status == "rejected" || isTick(r.Tick, row) && (r.Qty == nil || r.KeepTotal || int64(*r.Qty) == row.Qty)
+	return otherOrder(same && row.Type == "limit" && row.Status != waiting, row, refused)
 }
 
 func isTick(tick *schemas.Int, row *schemas.Order) bool {
@@ -49,7 +50,10 @@ func otherOrder(same bool, row *schemas.Order, refused error) error {
 		return nil
 	}
 	id := "a rejected order"
-	if row.OrderID != nil {
+	switch {
+	case row.Status == waiting:
+		id = "an order that the owner is asked about"
+	case row.OrderID != nil:
 		id = "order " + row.OrderID.String()
 	}
 	return fmt.Errorf("client_order_id %s belongs to %s, %s %d %s of market %d at %d: %w", row.ClientOrderID, id, row.Side, row.Qty, row.Outcome, row.MarketID, row.Tick, refused)
@@ -65,11 +69,21 @@ func (c *Client) placed(ctx context.Context, id schemas.U64, check func(*schemas
 		if len(l.Orders) > 0 {
 			break
 		}
-		if found, err := c.asked(ctx, id, &out); found || err != nil {
-			return out, err
+		a, err := c.asked(ctx, id)
+		if err != nil {
+			return out, lookupError(id, err)
 		}
-		// Another node than the one that knew the order may be a moment behind it.
-		if !c.nodes.several() || n > lookups || !backoff.Sleep(ctx, c.retryWait(n)) {
+		if a != nil && a.Status != "placed" && a.Status != "refused" {
+			if err := check(rowOf(a)); err != nil {
+				return out, err
+			}
+			// The address where the owner decides is in the first answer alone.
+			out.Await(&schemas.Waiting{Status: a.Status, ApprovalID: a.ApprovalID, ClientOrderID: id, Cost: a.Cost, ExpiresTs: a.ExpiresTs, Seq: a.ApprovalID})
+			return out, nil
+		}
+		// The owner has decided since the orders were read, or another node than the one that knew the order is a moment
+		// behind it.
+		if a == nil && !c.nodes.several() || n > lookups || !backoff.Sleep(ctx, c.retryWait(n)) {
 			break
 		}
 	}
@@ -99,19 +113,26 @@ func (c *Client) placed(ctx context.Context, id schemas.U64, check func(*schemas
 	return out, nil
 }
 
-// asked looks for a placement among those that waited for the owner. What was placed in the end is an order, and is
-// found there. The address of the approval is known from the first answer alone.
-func (c *Client) asked(ctx context.Context, id schemas.U64, out *schemas.Placed) (found bool, err error) {
+// waiting is the status of an approval about which the owner has not decided, and in rowOf of every one.
+const waiting = "waiting"
+
+// asked returns the placement with this client_order_id that waits for the owner, or has ended waiting; nil if there is
+// none.
+func (c *Client) asked(ctx context.Context, id schemas.U64) (*schemas.AgentApproval, error) {
 	for a, err := range c.AllApprovals(ctx, schemas.ListAgentApprovals{}) {
 		if err != nil {
-			return false, lookupError(id, err)
+			return nil, err
 		}
 		if a.ClientOrderID == id {
-			out.Await(&schemas.Waiting{Status: a.Status, ApprovalID: a.ApprovalID, ClientOrderID: id, Cost: a.Cost, ExpiresTs: a.ExpiresTs, Seq: a.ApprovalID})
-			return true, nil
+			return &a, nil
 		}
 	}
-	return false, nil
+	return nil, nil
+}
+
+// rowOf is the order that an approval is about, with what differs compares. It has not been placed.
+func rowOf(a *schemas.AgentApproval) *schemas.Order {
+	return &schemas.Order{ClientOrderID: a.ClientOrderID, MarketID: a.MarketID, Side: a.Side, Outcome: a.Outcome, Type: a.Type, Tick: a.Tick, Qty: a.Qty, Status: waiting}
 }
 
 // lookupError returns the error of a placement that was executed but cannot be read. It

@@ -21,8 +21,8 @@ const (
 
 // PlaceOrder places one order. An order that was canceled at once, in whole or in part,
 // is an outcome with a reason, not an error (docs/rules/orders.md#outcomes). One that waits for the owner of
-// an agent has Waiting (docs/rules/agent-accounts.md#approvals). If a response was lost and
-// another order has the client_order_id, the error is duplicate_client_order_id.
+// an agent has Waiting (docs/rules/agent-accounts.md#approvals). If a response was lost, Waiting has the status of now,
+// and if another order has the client_order_id, the error is duplicate_client_order_id.
 func (c *Client) PlaceOrder(ctx context.Context, o schemas.PlaceOrder) (out schemas.Placed, err error) {
 	repeated, err := c.run(ctx, "POST", routeOrders, o, &out)
 	if repeated && isDuplicate(err) {

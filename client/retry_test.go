@@ -215,6 +215,61 @@ func TestRepeatFindsTheFirst(t *testing.T) {
 	}
 }
 
+// TestRepeatFindsWhatWaits tests that a repeat that is a duplicate returns the order that waits for the owner, alone and
+// in a batch, from whichever page of the approvals, and that an order that was approved meanwhile is found as an order.
+func TestRepeatFindsWhatWaits(t *testing.T) {
+	const (
+		orders  = "GET /v1/portfolio/orders?client_order_id=1"
+		asked   = "GET /v1/portfolio/approvals"
+		noOrder = `{"orders":[],"cursor":"","as_of_seq":"12"}`
+		other   = `{"approvals":[{"approval_id":"11","client_order_id":"3","status":"waiting"}],"cursor":"next","as_of_seq":"12"}`
+		order   = `{"orders":[{"order_id":"13","client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"limit","tick":5000,"qty":3,"status":"resting","remaining_qty":3,"created_seq":"13"}],"cursor":"","as_of_seq":"14"}`
+		noFill  = `{"fills":[],"cursor":"","as_of_seq":"14"}`
+	)
+	approval := func(status string) string {
+		return fmt.Sprintf(`{"approvals":[{"approval_id":"9","client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"limit","tick":5000,"qty":3,"cost":"15372","expires_ts":"300","status":%q}],"cursor":"","as_of_seq":"12"}`, status)
+	}
+	want := schemas.Waiting{Status: "waiting", ApprovalID: 9, ClientOrderID: 1, Cost: 15372, ExpiresTs: 300, Seq: 9}
+	in := limit(1, "yes", 5000, 3)
+	s, c := scripted(t, []string{"lost", codeDuplicateID, noOrder, other, approval("waiting")}, RepeatPlacements())
+	o, err := c.PlaceOrder(t.Context(), in)
+	if err != nil || o.Waiting == nil || *o.Waiting != want || o.OrderID != 0 || o.Status != "waiting" {
+		t.Errorf("the repeated order is %+v, %v, want %+v", o, err, want)
+	}
+	if got, _ := s.seen(); !slices.Equal(got[2:], []string{orders, asked, asked + "?cursor=next"}) {
+		t.Errorf("lookups: %v", got)
+	}
+	_, c = scripted(t, []string{noOrder, approval("expired")})
+	if o, err = c.Placed(t.Context(), 1); err != nil || o.Waiting == nil || o.Waiting.Status != "expired" {
+		t.Errorf("an order that has ended waiting is %+v, %v, want expired", o, err)
+	}
+	_, c = scripted(t, []string{"lost", codeDuplicateID, noOrder, approval("placed"), order, noFill}, RepeatPlacements())
+	if o, err = c.PlaceOrder(t.Context(), in); err != nil || o.Waiting != nil || o.OrderID != 13 || o.RestingQty != 3 {
+		t.Errorf("an order that was approved meanwhile is %+v, %v, want order 13", o, err)
+	}
+	_, c = scripted(t, []string{"lost", codeDuplicateID, noOrder, approval("waiting")}, RepeatPlacements())
+	if _, err = c.PlaceOrder(t.Context(), limit(1, "yes", 5000, 4)); codeOf(err) != codeDuplicateID || MayBeDone(err) {
+		t.Errorf("another order that waits: %v, want %s", err, codeDuplicateID)
+	}
+	_, c = scripted(t, []string{"lost", codeDuplicateID, noOrder, "rate_limited"}, RepeatPlacements())
+	if _, err = c.PlaceOrder(t.Context(), in); err == nil || !MayBeDone(err) {
+		t.Errorf("approvals that cannot be read: %v", err)
+	}
+	twice, _ := schemas.Append(nil, []schemas.PlaceResult{{Error: schemas.Ptr(schemas.ErrorOf(codeDuplicateID))}})
+	waits := `[{"status":"waiting","approval_id":"9","client_order_id":"1","cost":"15372","expires_ts":"300","approve_url":"http://portal/#/approvals/9","seq":"9"}]`
+	for name, answers := range map[string][]string{
+		"a batch that waits":                       {waits},
+		"a repeated batch that waits":              {"lost", string(twice), noOrder, approval("waiting")},
+		"a batch whose item is of unknown outcome": {strings.Replace(string(twice), codeDuplicateID, "sequencing_timeout", 1), waits[1 : len(waits)-1]},
+	} {
+		_, c = scripted(t, answers, RepeatPlacements())
+		out, err := c.PlaceOrders(t.Context(), []schemas.PlaceOrder{in})
+		if err != nil || len(out) != 1 || out[0].Placed == nil || out[0].Waiting == nil || out[0].Waiting.ApprovalID != 9 || out[0].Waiting.Cost != 15372 {
+			t.Errorf("%s: %+v, %v, want approval 9", name, out, err)
+		}
+	}
+}
+
 // TestAnotherOrder tests which rows are another order than the one that was sent.
 func TestAnotherOrder(t *testing.T) {
 	refused := &Error{Wire: schemas.ErrorOf(codeDuplicateID)}
@@ -235,8 +290,10 @@ func TestAnotherOrder(t *testing.T) {
 		"another quantity":               {limit(1, "yes", 5000, 4), func(*schemas.Order) {}, true},
 		"another type":                   {market, func(*schemas.Order) {}, true},
 		"a market order":                 {market, func(o *schemas.Order) { o.Type, o.Tick, o.MaxCost = "market", 4900, 990 }, false},
-		"a rejected order without those": {limit(1, "yes", 5000, 3), func(o *schemas.Order) { o.OrderID, o.Tick, o.Qty = nil, 0, 0 }, false},
-		"a rejected order of a side":     {limit(1, "yes", 5000, 3), func(o *schemas.Order) { o.OrderID, o.Side = nil, "sell" }, true},
+		"a rejected order without those": {limit(1, "yes", 5000, 3), func(o *schemas.Order) { o.OrderID, o.Status, o.Tick, o.Qty = nil, "rejected", 0, 0 }, false},
+		"one that waits":                 {limit(1, "yes", 5000, 3), func(o *schemas.Order) { o.OrderID, o.Status = nil, waiting }, false},
+		"another one that waits":         {limit(1, "yes", 5000, 4), func(o *schemas.Order) { o.OrderID, o.Status = nil, waiting }, true},
+		"a rejected order of a side":     {limit(1, "yes", 5000, 3), func(o *schemas.Order) { o.OrderID, o.Status, o.Side = nil, "rejected", "sell" }, true},
 	} {
 		o := row
 		c.change(&o)

@@ -61,6 +61,14 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		"client_order_id": "7", "order_id": "9", "market_id": 1, "side": "buy", "outcome": "yes", "type": "limit", "tick": 5000, "qty": 1,
 		"status": "resting", "created_seq": "9", "reason": "",
 	}
+	approval := map[string]any{
+		"approval_id": "9", "client_order_id": "7", "market_id": 1, "side": "buy", "outcome": "yes", "type": "limit", "tick": 5000, "qty": 1, "cost": "5124",
+		"status": "waiting", "reason": "", "order_id": nil,
+	}
+	approvals := func(rows ...any) (*http.Response, error) {
+		other := map[string]any{"approval_id": "8", "client_order_id": "8", "status": "waiting"}
+		return reply(200, map[string]any{"approvals": append([]any{other}, rows...), "cursor": ""})
+	}
 	list := func(orders ...any) (*http.Response, error) {
 		return reply(200, map[string]any{"orders": append([]any{}, orders...), "cursor": ""})
 	}
@@ -84,6 +92,11 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("<html>"))}, nil
 	case "no order":
 		return list()
+	case "no approval":
+		return approvals()
+	case "another approval":
+		approval["tick"] = 100
+		return approvals(approval)
 	case "unauthorized with a date":
 		resp, err := reply(401, schemas.ErrorBody{Error: schemas.ErrorOf("unauthorized")})
 		resp.Header.Set("Date", time.Now().Add(-a.clock).UTC().Format(http.TimeFormat))
@@ -99,6 +112,9 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	number, err := strconv.Atoi(more)
 	switch {
+	case word == "approval":
+		approval["status"] = more
+		return approvals(approval)
 	case word == "status":
 		return reply(number, "not found")
 	case word == "rate_limited":
@@ -162,7 +178,7 @@ func (c *retryCase) run(t *testing.T) {
 	default:
 		t.Fatal(c.Call)
 	}
-	if got := resultOf(c, order.OrderID, err); got != c.Result {
+	if got := resultOf(c, &order, err); got != c.Result {
 		t.Errorf("the result is %s, %v, want %s", got, err, c.Result)
 	}
 	if len(a.sent) != c.Sent {
@@ -186,10 +202,12 @@ func (c *retryCase) run(t *testing.T) {
 func replaced(r schemas.Replacement, err error) (schemas.U64, error) { return r.OrderID, err }
 
 // resultOf names the result of a call as the table does.
-func resultOf(c *retryCase, order schemas.U64, err error) string {
+func resultOf(c *retryCase, order *schemas.Placed, err error) string {
 	e, isError := errors.AsType[*Error](err)
 	switch {
-	case err == nil && order == 9:
+	case err == nil && order.Waiting != nil:
+		return order.Waiting.Status
+	case err == nil && order.OrderID == 9:
 		return "order"
 	case err == nil:
 		return "ok"

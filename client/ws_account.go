@@ -11,8 +11,9 @@ type Account struct {
 	Seq       schemas.U64 // of the last event
 	Cash      schemas.U64
 	Reserved  schemas.U64
-	Positions map[uint32]schemas.Position   // by market
-	Orders    map[schemas.U64]schemas.Order // resting, by order_id
+	Positions map[uint32]schemas.Position           // by market
+	Orders    map[schemas.U64]schemas.Order         // resting, by order_id
+	Approvals map[schemas.U64]schemas.AgentApproval // what waits for the owner, also of the account's agents, by approval_id
 	Deadman   schemas.Deadman
 }
 
@@ -22,7 +23,7 @@ func (s *Stream) Account() (Account, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.account
-	a.Positions, a.Orders = maps.Clone(a.Positions), maps.Clone(a.Orders)
+	a.Positions, a.Orders, a.Approvals = maps.Clone(a.Positions), maps.Clone(a.Orders), maps.Clone(a.Approvals)
 	return a, s.resume.known
 }
 
@@ -48,12 +49,18 @@ func (l *streamConn) applyUserSnapshot(m *serverMessage) error {
 	if err := decode(m.Msg, &p); err != nil {
 		return err
 	}
-	a := Account{Seq: p.AsOfSeq, Cash: p.Cash, Reserved: p.Reserved, Deadman: p.Deadman, Positions: map[uint32]schemas.Position{}, Orders: map[schemas.U64]schemas.Order{}}
+	a := Account{
+		Seq: p.AsOfSeq, Cash: p.Cash, Reserved: p.Reserved, Deadman: p.Deadman,
+		Positions: map[uint32]schemas.Position{}, Orders: map[schemas.U64]schemas.Order{}, Approvals: map[schemas.U64]schemas.AgentApproval{},
+	}
 	for _, x := range p.Positions {
 		a.Positions[x.MarketID] = x
 	}
 	for i := range p.Orders {
 		a.order(&p.Orders[i])
+	}
+	for i := range p.Approvals {
+		a.approval(&p.Approvals[i])
 	}
 	l.account, l.skipEvents = a, 0
 	l.resume = resumePoint{known: true, complete: p.AsOfSeq, at: p.AsOfSeq}
@@ -93,6 +100,8 @@ func (a *Account) apply(raw []byte) error {
 		return decodeThen(raw, func(e *schemas.BalanceEvent) { a.Cash, a.Reserved = e.Cash, e.Reserved })
 	case "position":
 		return decodeThen(raw, func(e *schemas.PositionEvent) { a.position(&e.Position) })
+	case "approval":
+		return decodeThen(raw, func(e *schemas.ApprovalEvent) { a.approval(&e.Approval) })
 	case "deadman":
 		return decodeThen(raw, func(e *schemas.DeadmanEvent) {
 			if e.GroupID != 0 {
@@ -123,6 +132,14 @@ func (a *Account) order(o *schemas.Order) {
 	default:
 		delete(a.Orders, *o.OrderID)
 	}
+}
+
+func (a *Account) approval(x *schemas.AgentApproval) {
+	if x.Status != waiting {
+		delete(a.Approvals, x.ApprovalID)
+		return
+	}
+	a.Approvals[x.ApprovalID] = *x
 }
 
 func (a *Account) position(p *schemas.Position) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -283,6 +284,31 @@ func TestResumeWithinACommand(t *testing.T) {
 	f.stop()
 	_ = f.ended()
 	f.wants(101, 102, 103, 104, 105)
+}
+
+// TestApprovalsOfTheAccount tests that the account has what waits for the owner: of the snapshot, and of the events since.
+func TestApprovalsOfTheAccount(t *testing.T) {
+	row := func(id int, status string) string {
+		return fmt.Sprintf(`{"approval_id":"%d","user_id":7,"agent":"bot","status":%q,"client_order_id":"1","cost":"5124"}`, id, status)
+	}
+	event := func(seq, prev, id int, status string) string {
+		return fmt.Sprintf(`{"type":"user","sid":1,"seq":"%d","prev_seq":"%d","msg":{"event":"approval","ts":"1","approval":%s}}`, seq, prev, row(id, status))
+	}
+	f := streamOf(t, []string{"user"}, func(s *scriptedConn) {
+		s.expect(subscribeUser)
+		first := strings.Replace(accountAt(5, 0, 100), `"orders":[]`, `"orders":[],"approvals":[`+row(4, waiting)+","+row(3, waiting)+"]", 1)
+		s.send(userIs, first, event(6, 5, 6, waiting), event(7, 6, 4, "placed"), event(8, 7, 9, "expired"), balanceAt(9, 8, 101))
+		s.expectIdle()
+	})
+	f.until("the last", func() bool { a, _ := f.Account(); return a.Cash == 101 })
+	a, _ := f.Account()
+	if ids := slices.Sorted(maps.Keys(a.Approvals)); !slices.Equal(ids, []schemas.U64{3, 6}) || a.Approvals[6].Agent != "bot" {
+		t.Errorf("what waits is %+v, want the approvals 3 and 6 of bot", a.Approvals)
+	}
+	delete(a.Approvals, 3)
+	if again, _ := f.Account(); len(again.Approvals) != 2 {
+		t.Error("a change of the copy changed the account")
+	}
 }
 
 // wants compares the balances that were delivered.

@@ -160,3 +160,60 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	t.Setenv("DX_PORTAL_URL", ":8081")
 	expectCommand(t, 1, "DX_PORTAL_URL must be an address", "agent", "list")
 }
+
+// TestAgentApprovals lets orders of an agent wait for the owner trader, who decides, and tests what both are told.
+func TestAgentApprovals(t *testing.T) {
+	p := start(t, t.TempDir())
+	p.devFile()
+	t.Setenv("HOME", t.TempDir())
+	series := p.series(p.marketFor(2*time.Minute, func(m schemas.Market) bool { return m.YesAsk > 1000 }))
+	expectCommand(t, 0, "  - asks you before it has more than $0.05 at stake in one round\n", "agent", "create", "bot", "--fund", "50", "--unbounded", "--ask-above", "0.05")
+	expectCommand(t, 0, "asks you before it has more than $0.05 at stake", "agent", "show", "bot")
+	expectCommand(t, 0, "Your agents have asked for nothing.", "agent", "approvals")
+	// ask places an order above the bound and returns its approval_id.
+	ask := func(id string) string {
+		t.Helper()
+		code, out, errs := runCommand("order", "buy", "yes", "10", "@2", "--series", series, "--profile", "bot", "--client-order-id", id)
+		var w schemas.Waiting
+		if err := json.Unmarshal([]byte(out), &w); code != 0 || err != nil || w.Status != "waiting" || w.ApproveURL != p.dev.Portal+"/#/approvals/"+w.ApprovalID.String() {
+			t.Fatalf("an order above ask_above: exit %d, %v\n%s%s, want it to wait at the portal", code, err, out, errs)
+		}
+		return w.ApprovalID.String()
+	}
+	small := []string{"order", "buy", "yes", "1", "@2", "--series", series, "--profile", "bot"}
+	expectCommand(t, 0, `"status":"resting"`, small...)
+	code, out, _ := runCommand(small...)
+	var rests schemas.Outcome
+	if err := json.Unmarshal([]byte(out), &rests); code != 0 || err != nil || rests.Status != "resting" {
+		t.Fatalf("an order below ask_above: exit %d, %v\n%s", code, err, out)
+	}
+	expectCommand(t, 1, "a replace and a quote cannot wait", "replace", rests.OrderID.String(), "100", "@2", "--profile", "bot")
+	expectCommand(t, 0, `"needs_approval":true`, "order", "buy", "yes", "10", "@2", "--series", series, "--profile", "bot", "--preview")
+
+	first, second, third := ask("901"), ask("902"), ask("903")
+	expectCommand(t, 0, " agent approve "+first+" --dev-file ", "agent", "approvals")
+	expectCommand(t, 0, "  buy 10 YES @ 2¢  $0.20", "agent", "approvals", "--status", "waiting", "--limit", "1")
+	expectCommand(t, 0, "Older: ", "agent", "approvals", "--limit", "1")
+	expectCommand(t, 0, `{"approvals":[{"approval_id":"`+third+`",`, "agent", "approvals", "--json")
+	expectCommand(t, 0, "Your agents have asked for nothing.", "agent", "approvals", "--as", "maker")
+	expectCommand(t, 1, "schema_violation", "agent", "approvals", "--status", "open")
+	expectCommand(t, 0, ": approved. Your order waits to buy 10 YES at 2¢. Order ", "agent", "approve", first)
+	expectCommand(t, 0, ": approved and placed before, as order ", "agent", "approve", first)
+	expectCommand(t, 1, "invalid_transition (409)", "agent", "reject", first)
+	expectCommand(t, 1, "and it was approved and placed. If it still wants that, it must ask again", "agent", "reject", first)
+	expectCommand(t, 0, ": rejected. Nothing was placed.", "agent", "reject", second)
+	expectCommand(t, 0, `{"approval":{"approval_id":"`+second+`",`, "agent", "reject", second, "--json")
+	expectCommand(t, 1, "its owner rejected it", "agent", "approve", second)
+	expectCommand(t, 1, "None of your agents asked this. What they ask: ", "agent", "approve", third, "--as", "maker")
+	expectCommand(t, 1, "unknown_approval (404)", "agent", "approve", "7")
+	expectCommand(t, 2, "must be decimal digits", "agent", "approve", "x")
+	expectCommand(t, 0, `"status":"waiting"`, "call", "POST", "/v1/portfolio/orders", `{"client_order_id":"904","market_id":1,"side":"buy","outcome":"yes","tick":200,"qty":10}`, "--profile", "bot")
+	expectCommand(t, 0, "it was approved and placed, order ", "agent", "approvals", "--status", "placed")
+
+	expectCommand(t, 0, "place_order    -      waits: approval "+third+"\n", "agent", "activity", "bot")
+	expectCommand(t, 0, "reject_order   -      ok: approval "+second+"\n", "agent", "activity", "bot")
+
+	expectCommand(t, 0, "bot is halted.", "agent", "halt", "bot")
+	expectCommand(t, 1, "it was canceled: the agent was stopped", "agent", "approve", third)
+	expectCommand(t, 0, "it was canceled: the agent was stopped\n", "agent", "approvals", "--status", "canceled,expired")
+}

@@ -36,11 +36,14 @@ def joinable(venue):
 
 
 def buy(venue, r):
-    """Places a market order for at most $1 per contract. Returns None if nothing filled."""
+    """Places a market order for at most $1 per contract. Returns None if nothing filled. Ends if an agent's order waits
+    for its owner, who may place it later."""
     out = venue.place({
         "client_order_id": str(time.time_ns()), "market_id": r["market_id"], "generation": r["generation"],
         "side": "buy", "outcome": "yes", "type": "market", "qty": QTY, "max_cost": str(QTY * 10_000),
     })
+    if out["status"] == "waiting":
+        sys.exit(f"the order waits for its owner, who decides at {out['approve_url']}")
     return out if out["filled_qty"] else None
 
 

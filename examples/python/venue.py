@@ -92,7 +92,10 @@ class Venue:
     def placed(self, client_order_id):
         """Returns the current state of an order, in the form of a placement's response. Raises the
         reason of an order that was rejected."""
-        o = self.call("GET", f"/v1/portfolio/orders?client_order_id={client_order_id}")["orders"][0]
+        orders = self.call("GET", f"/v1/portfolio/orders?client_order_id={client_order_id}")["orders"]
+        if not orders:
+            raise OSError("the order is not listed; an agent's may wait for its owner: GET /v1/portfolio/approvals")
+        o = orders[0]
         if o["order_id"] is None:
             raise VenueError(409, {"code": o["reason"], "origin": "core", "details": None})
         return {"order_id": o["order_id"], "status": o["status"], "reason": o["reason"], "filled_qty": o["filled_qty"]}

@@ -111,7 +111,7 @@ class AsyncClient(AsyncApi):
         """Sends one request and returns the body of its response, as Client.call does."""
         return await self.run(core.call(self.core, method, target, body))
 
-    async def place(self, order: records.PlaceOrder) -> records.Outcome | records.Order:
+    async def place(self, order: records.PlaceOrder) -> records.Outcome | records.Waiting | records.Order | records.AgentApproval:
         """Places an order once, as Client.place does."""
         return await self.run(core.place(self.core, order))
 

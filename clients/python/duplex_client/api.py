@@ -157,6 +157,20 @@ class Api:
         """One withdrawal request of yours. Scope `read`, bucket `read`."""
         return self.call("GET", query(f"/v1/withdrawals/{withdrawal_id}", {"min_seq": min_seq}))
 
+    def list_approvals(self, *, status: str | list[Literal["waiting", "placed", "refused", "rejected", "expired", "canceled"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.AgentApprovalList:
+        """Your orders that wait for your owner, or waited. Scope `read`, bucket `read`."""
+        return self.call("GET", query("/v1/portfolio/approvals", {"status": status, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
+
+    def all_approvals(self, *, status: str | list[Literal["waiting", "placed", "refused", "rejected", "expired", "canceled"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> Iterator[records.AgentApproval]:
+        """Iterates over all pages of list_approvals."""
+        cursor = ""
+        while True:
+            page = self.list_approvals(status=status, limit=limit, min_seq=min_seq, cursor=cursor or None)
+            yield from page["approvals"]
+            cursor = page["cursor"]
+            if not cursor:
+                return
+
     def list_deposits(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.DepositList:
         """Your deposits, newest first. Other changes of cash: list_ledger. Scope `read`, bucket `read`."""
         return self.call("GET", query("/v1/deposits", {"from_ts": from_ts, "to_ts": to_ts, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
@@ -517,6 +531,21 @@ class AsyncApi:
     async def get_withdrawal(self, withdrawal_id: str, *, min_seq: str | None = None) -> records.WithdrawalRead:
         """One withdrawal request of yours. Scope `read`, bucket `read`."""
         return await self.call("GET", query(f"/v1/withdrawals/{withdrawal_id}", {"min_seq": min_seq}))
+
+    async def list_approvals(self, *, status: str | list[Literal["waiting", "placed", "refused", "rejected", "expired", "canceled"]] | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.AgentApprovalList:
+        """Your orders that wait for your owner, or waited. Scope `read`, bucket `read`."""
+        return await self.call("GET", query("/v1/portfolio/approvals", {"status": status, "limit": limit, "cursor": cursor, "min_seq": min_seq}))
+
+    async def all_approvals(self, *, status: str | list[Literal["waiting", "placed", "refused", "rejected", "expired", "canceled"]] | None = None, limit: int | None = None, min_seq: str | None = None) -> AsyncIterator[records.AgentApproval]:
+        """Iterates over all pages of list_approvals."""
+        cursor = ""
+        while True:
+            page = await self.list_approvals(status=status, limit=limit, min_seq=min_seq, cursor=cursor or None)
+            for row in page["approvals"]:
+                yield row
+            cursor = page["cursor"]
+            if not cursor:
+                return
 
     async def list_deposits(self, *, from_ts: str | None = None, to_ts: str | None = None, limit: int | None = None, cursor: str | None = None, min_seq: str | None = None) -> records.DepositList:
         """Your deposits, newest first. Other changes of cash: list_ledger. Scope `read`, bucket `read`."""

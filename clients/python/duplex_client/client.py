@@ -141,12 +141,15 @@ class Client(Api):
         """
         return self.run(core.call(self.core, method, target, body))
 
-    def place(self, order: records.PlaceOrder) -> records.Outcome | records.Order:
+    def place(self, order: records.PlaceOrder) -> records.Outcome | records.Waiting | records.Order | records.AgentApproval:
         """Places an order once, even if responses are lost.
 
         The order needs a client_order_id that the account has not used; it may be any text. Returns the response, or
         the order as it is now if its response was lost. Raises VenueError if the venue rejected the order, and
         UnknownOutcome if a response was lost and the venue does not say what became of the order.
+
+        An order whose status is "waiting" is not placed yet: it waits for the owner of the agent until expires_ts, and
+        has an approval_id and no order_id. If its response was lost, it is the approval as it is now (all_approvals).
         """
         return self.run(core.place(self.core, order))
 

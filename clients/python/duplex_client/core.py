@@ -340,10 +340,15 @@ def call(core: Core, method: str, target: str, body: Any = None, *, placement: b
 
 
 ORDERS = "/v1/portfolio/orders"
+APPROVALS = "/v1/portfolio/approvals"
 
 
 def place(core: Core, order: Any, replaces: str | None = None) -> Steps:
-    """Places an order once, or replaces one. Returns the response, or the order as it is now if its response was lost."""
+    """Places an order once, or replaces one.
+
+    Returns the response. If that was lost, the order as it is now, or its approval if it waits for the owner of the
+    agent or has ended waiting without an order.
+    """
     order, until = with_client_order_id(order), core.monotonic() + core.budget
     target = f"{ORDERS}/{replaces}/replace" if replaces is not None else ORDERS
     try:
@@ -354,25 +359,25 @@ def place(core: Core, order: Any, replaces: str | None = None) -> Steps:
         duplicate, lost = e, UnknownOutcome(f"POST {target}: no response")
         lost.__cause__ = e.lost
     try:
-        row = yield from find(core, order["client_order_id"], until=until)
+        row = yield from find_placed(core, order["client_order_id"], until)
     except (LookupError, OSError, VenueError):
         raise lost
-    if differs(order, row):
+    if differs(order, row) or replaces is not None and "approval_id" in row:  # a replace does not wait
         duplicate.order = row
         raise duplicate
-    if row["order_id"] is None:
+    if "approval_id" not in row and row["order_id"] is None:
         raise VenueError(duplicate.status, row["reason"], "core")
     return row
 
 
 def differs(order: Any, row: Any) -> bool:
-    """Reports whether a row is another order than one that was sent, with the same client_order_id.
+    """Reports whether a row, of an order or an approval, is another order than one that was sent, with the same id.
 
     It compares what a decrease, a fill or a price collar does not change. A rejected row may lack a tick and a
     quantity that were not valid. A replace may leave out members, and with keep_total the row has another quantity.
     """
     names = ["market_id", "side", "outcome"]
-    if row["order_id"] is not None:
+    if row["order_id"] is not None or "approval_id" in row:
         names += ["tick"] if row["type"] == "limit" else []
         names += [] if order.get("keep_total") else ["qty"]
     return order.get("type", "limit") != row["type"] or any(n in order and order[n] != row[n] for n in names)
@@ -384,6 +389,30 @@ def find(core: Core, text: str, until: float = math.inf) -> Steps:
     if not orders:
         raise LookupError(f"no order with client_order_id {text}")
     return orders[0]
+
+
+def find_placed(core: Core, text: str, until: float) -> Steps:
+    """Returns the order with a client_order_id, or its approval if there is no order. Raises LookupError if there is neither."""
+    try:
+        return (yield from find(core, text, until=until))
+    except LookupError:
+        asked = yield from find_approval(core, text, until=until)
+    if asked["status"] in ("placed", "refused"):  # the owner has decided since the orders were read
+        return (yield from find(core, text, until=until))
+    return asked
+
+
+def find_approval(core: Core, text: str, until: float = math.inf) -> Steps:
+    """Returns the approval of a client_order_id. Raises LookupError if there is none."""
+    number, cursor = client_order_id(text), ""
+    while True:
+        page = yield from call(core, "GET", query(APPROVALS, {"cursor": cursor or None}), until=until)
+        for row in page["approvals"]:
+            if row["client_order_id"] == number:
+                return row
+        cursor = page["cursor"]
+        if not cursor:
+            raise LookupError(f"no approval with client_order_id {text}")
 
 
 def query(target: str, filters: dict[str, Any]) -> str:

@@ -10,6 +10,40 @@ class AccountEvent(TypedDict):
     ts: "str"  # ns
 
 
+class AgentApproval(TypedDict):
+    agent: "str"  # Its name
+    approval_id: "str"
+    category: "int"
+    client_order_id: "str"
+    cost: "str"  # Most that it can cost, pips
+    created_ts: "str"  # ns
+    decided_ts: "str"  # ns; 0 while it waits
+    expires_ts: "str"  # ns
+    flags: "int"  # As of orders
+    generation: "int"
+    group_id: "int"
+    market_id: "int"
+    max_cost: "str"  # Pips; 0 when unset
+    open_cost: "str"  # What was at stake in the round, pips
+    order_id: "str | None"  # Null unless placed
+    outcome: "Literal['yes', 'no']"
+    qty: "int"
+    reason: "str"  # Of refused the code, of canceled the reason; else empty
+    round_number: "str"
+    side: "Literal['buy', 'sell']"
+    status: "Literal['waiting', 'placed', 'refused', 'rejected', 'expired', 'canceled']"
+    tick: "int"  # Pips in the order's own outcome; a market order's worst_tick
+    tif: "Literal['gtc', 'gtt', 'ioc', 'fok']"
+    type: "Literal['limit', 'market']"
+    user_id: "int"  # The agent
+
+
+class ApprovalEvent(TypedDict):
+    approval: "AgentApproval"
+    event: "Literal['approval']"
+    ts: "str"  # ns
+
+
 class BalanceEvent(TypedDict):
     cash: "str"  # Free cash, pips
     cause: "BalanceCause"
@@ -333,6 +367,14 @@ class UserAccountMessage(TypedDict):
     type: "Literal['user']"
 
 
+class UserApprovalMessage(TypedDict):
+    msg: "ApprovalEvent"
+    prev_seq: "str"  # seq of the message before it on this sid (of books: and market); 0 for the first
+    seq: "str"  # Stream seq of the command that caused it, or that a snapshot is as of
+    sid: "int"  # The subscription
+    type: "Literal['user']"
+
+
 class UserBalanceMessage(TypedDict):
     msg: "BalanceEvent"
     prev_seq: "str"  # seq of the message before it on this sid (of books: and market); 0 for the first
@@ -525,6 +567,7 @@ class WSUpdated(TypedDict):
 
 
 class WSUserSnapshot(TypedDict):
+    approvals: "list[AgentApproval]"  # Orders that wait: of the account, or of the owner's agents; newest first
     as_of_seq: "str"
     cash: "str"  # Free cash, pips
     deadman: "Deadman"
@@ -549,8 +592,8 @@ class WithdrawalEvent(TypedDict):
 
 BalanceCause = Literal["order", "decrease", "cancel", "expiry", "fill", "rebate", "referral", "redeem", "deposit", "withdrawal", "settlement", "transfer"]
 
-OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "crossed_quote"]
+OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "crossed_quote", "approval_limit"]
 
 WSListSubscriptions = dict[str, Any]
 
-Message = DrainingMessage | OracleMessage | OrderbookDeltaMessage | OrderbookSnapshotMessage | RoundMessage | SubscribedMessage | TradeMessage | UserAccountMessage | UserBalanceMessage | UserDeadmanMessage | UserDepositMessage | UserFillMessage | UserGroupMessage | UserKeyRevokedMessage | UserOrderMessage | UserPositionMessage | UserSettlementMessage | UserSnapshotMessage | UserTransferMessage | UserWithdrawalMessage
+Message = DrainingMessage | OracleMessage | OrderbookDeltaMessage | OrderbookSnapshotMessage | RoundMessage | SubscribedMessage | TradeMessage | UserAccountMessage | UserApprovalMessage | UserBalanceMessage | UserDeadmanMessage | UserDepositMessage | UserFillMessage | UserGroupMessage | UserKeyRevokedMessage | UserOrderMessage | UserPositionMessage | UserSettlementMessage | UserSnapshotMessage | UserTransferMessage | UserWithdrawalMessage

@@ -46,6 +46,40 @@ class AccountRoundList(TypedDict):
     rounds: "list[AccountRound]"
 
 
+class AgentApproval(TypedDict):
+    agent: "str"  # Its name
+    approval_id: "str"
+    category: "int"
+    client_order_id: "str"
+    cost: "str"  # Most that it can cost, pips
+    created_ts: "str"  # ns
+    decided_ts: "str"  # ns; 0 while it waits
+    expires_ts: "str"  # ns
+    flags: "int"  # As of orders
+    generation: "int"
+    group_id: "int"
+    market_id: "int"
+    max_cost: "str"  # Pips; 0 when unset
+    open_cost: "str"  # What was at stake in the round, pips
+    order_id: "str | None"  # Null unless placed
+    outcome: "Literal['yes', 'no']"
+    qty: "int"
+    reason: "str"  # Of refused the code, of canceled the reason; else empty
+    round_number: "str"
+    side: "Literal['buy', 'sell']"
+    status: "Literal['waiting', 'placed', 'refused', 'rejected', 'expired', 'canceled']"
+    tick: "int"  # Pips in the order's own outcome; a market order's worst_tick
+    tif: "Literal['gtc', 'gtt', 'ioc', 'fok']"
+    type: "Literal['limit', 'market']"
+    user_id: "int"  # The agent
+
+
+class AgentApprovalList(TypedDict):
+    approvals: "list[AgentApproval]"
+    as_of_seq: "str"  # Stream seq this is current as of
+    cursor: "str"  # For the next page; empty at the end
+
+
 class ArmDeadman(TypedDict):
     group_id: NotRequired["int"]
     timeout_ms: "int"  # Time to the cancel, ms
@@ -324,6 +358,7 @@ class LiveRound(TypedDict):
 
 
 class Mandate(TypedDict):
+    ask_above: NotRequired["str"]  # Pips at stake in one round; above it an order waits for the owner
     categories: NotRequired["list[int]"]  # Series that it may trade: 1-3 BTC, 4-6 gold, 7-9 WTI: rounds of 60s, 5m, 15m
     expires_ts: NotRequired["str"]  # ns; placements are rejected from then on
     max_daily_loss: NotRequired["str"]  # Pips
@@ -562,6 +597,7 @@ class Preview(TypedDict):
     fee: "str"  # Pips
     fee_usd: "str"  # Dollars
     fills: "list[OutcomeFill]"
+    needs_approval: NotRequired["bool"]  # It would wait for the owner; the rest is what it would do if approved now
     queue_ahead: NotRequired["int"]  # Contracts ahead at its price; present when it would rest
     reason: NotRequired["CancelReason"]  # Present when canceled
     reserved: "str"  # Pips
@@ -889,6 +925,16 @@ class Usage(TypedDict):
     orders_today: "int"
 
 
+class Waiting(TypedDict):
+    approval_id: "str"
+    approve_url: "str"  # Where the owner decides
+    client_order_id: "str"
+    cost: "str"  # Most that it can cost, pips; nothing is reserved
+    expires_ts: "str"  # ns
+    seq: "str"
+    status: "Literal['waiting']"
+
+
 class Window(TypedDict):
     end_ts: "str"  # ns
     kind: "str"
@@ -932,10 +978,10 @@ CancelResult = Canceled | ErrorBody
 
 Details = dict[str, str] | None
 
-ErrorCode = Literal["unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "crossed_quote", "unauthorized", "missing_scope", "self_approval", "forbidden_origin", "not_found", "method_not_allowed", "body_too_large", "unsupported_media_type", "unexpected_body", "malformed_json", "unknown_field", "invalid_timeout", "schema_violation", "bad_cursor", "bad_client_withdrawal_id", "bad_amount", "bad_destination", "round_not_found", "unknown_group", "group_limit_reached", "unknown_agent", "unknown_withdrawal", "unknown_user", "unknown_approval", "unknown_key", "duplicate_client_withdrawal_id", "duplicate_agent_name", "duplicate_client_transfer_id", "duplicate_client_request_id", "stale_mandate", "agent_limit", "too_many_keys", "bad_mandate", "duplicate_deposit_id", "duplicate_operator_name", "invalid_transition", "rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "sequencing_timeout", "internal", "funding_unavailable", "withdrawal_refused"]
+ErrorCode = Literal["unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "crossed_quote", "approval_limit", "unauthorized", "missing_scope", "self_approval", "forbidden_origin", "not_found", "method_not_allowed", "body_too_large", "unsupported_media_type", "unexpected_body", "malformed_json", "unknown_field", "invalid_timeout", "schema_violation", "bad_cursor", "bad_client_withdrawal_id", "bad_amount", "bad_destination", "round_not_found", "unknown_group", "group_limit_reached", "unknown_agent", "unknown_withdrawal", "unknown_user", "unknown_approval", "unknown_key", "duplicate_client_withdrawal_id", "duplicate_agent_name", "duplicate_client_transfer_id", "duplicate_client_request_id", "stale_mandate", "agent_limit", "too_many_keys", "bad_mandate", "duplicate_deposit_id", "duplicate_operator_name", "invalid_transition", "rate_limited", "too_many_connections", "shed", "draining", "node_behind", "read_only_node", "history_behind", "sequencing_timeout", "internal", "funding_unavailable", "withdrawal_refused"]
 
-OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "crossed_quote"]
+OrderReason = Literal["", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible", "user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "halted", "mandate_expired", "replaced", "group_limit", "requoted", "disconnect", "unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit", "market_not_trading", "market_paused", "unknown_order", "invalid_decrease", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry", "mandate_violation", "stale_generation", "group_tripped", "too_late", "crossed_quote", "approval_limit"]
 
-PlaceResult = Outcome | ErrorBody
+PlaceResult = Outcome | Waiting | ErrorBody
 
 QuotedSide = QuoteOutcome | QuoteEmptied | ErrorBody

@@ -58,6 +58,7 @@ class Venue:
             self.left.pop(0)
         word, _, more = what.partition(" ")
         order = {**ORDER, "order_id": "9", "type": "limit", "reason": ""}
+        other, asked = {"approval_id": "8", "client_order_id": "8"}, {**ORDER, "approval_id": "9", "order_id": None, "type": "limit", "status": "waiting", "reason": ""}
 
         def reply(status, body, **headers):
             return status, headers, json.dumps(body).encode()
@@ -83,12 +84,18 @@ class Venue:
                 return reply(200, {"orders": [order | {"order_id": None, "reason": "insufficient_balance"}]})
             case "no order":
                 return reply(200, {"orders": []})
+            case "no approval":
+                return reply(200, {"approvals": [other], "cursor": ""})
+            case "another approval":
+                return reply(200, {"approvals": [other, asked | {"tick": 100}], "cursor": ""})
             case "unauthorized with a date":
                 return refuse("unauthorized", date=email.utils.formatdate(self.time, usegmt=True))
         match word:
             case "unauthorized" if more:
                 self.time += int(more.removeprefix("after ")) / 1000
                 return refuse(word)
+            case "approval":
+                return reply(200, {"approvals": [other, asked | {"status": more}], "cursor": ""})
             case "status":
                 return reply(int(more), "not found")
             case "rate_limited":
@@ -124,7 +131,7 @@ class Retries(unittest.TestCase):
                 began = venue.time
                 try:
                     out = venue.run(CALLS[case["call"]](venue.core))
-                    result = "order" if out.get("order_id") == "9" else "ok"
+                    result = out["status"] if "approval_id" in out else "order" if out.get("order_id") == "9" else "ok"
                 except VenueError as e:
                     result = e.code or f"status {e.status}"
                 except UnknownOutcome:
@@ -156,10 +163,24 @@ class Retries(unittest.TestCase):
             (ORDER, {"type": "market"}, True),
             (market, {"type": "market", "tick": 4900, "max_cost": "990"}, False),
             (market, {"type": "market", "qty": 11}, True),
+            (ORDER, {"order_id": None, "approval_id": "9"}, False),
+            (ORDER, {"order_id": None, "approval_id": "9", "qty": 11}, True),
+            (ORDER, {"order_id": None, "approval_id": "9", "tick": 4600}, True),
             ({"client_order_id": "7", "qty": 10}, {"tick": 4600}, False),
             ({"client_order_id": "7", "qty": 12, "keep_total": True}, {}, False),
         ):
             self.assertEqual(core.differs(order, row | change), want, (order, change))
+
+    def test_what_waits_is_found_on_every_page(self):
+        asked = {**ORDER, "approval_id": "9", "order_id": None, "type": "limit", "status": "waiting", "expires_ts": "300"}
+        pages = iter([{"approvals": [asked | {"client_order_id": "8"}], "cursor": "next page"}, {"approvals": [asked], "cursor": ""}])
+        steps, targets = core.find_approval(Venue({"answers": []}).core, "7"), []
+        step = next(steps)
+        with self.assertRaises(StopIteration) as end:
+            while True:
+                targets.append(step.target)
+                step = steps.send((200, {}, json.dumps(next(pages)).encode()))
+        self.assertEqual((targets, end.exception.value), (["/v1/portfolio/approvals", "/v1/portfolio/approvals?cursor=next+page"], asked))
 
     def test_the_error_of_another_order_has_its_row(self):
         venue = Venue({"answers": ["lost", "duplicate_client_order_id", "another order"]})

@@ -8,9 +8,10 @@ import socket
 import threading
 import time
 import unittest
+import urllib.request
 import uuid
 
-from duplex_client import AsyncClient, AsyncStream, Client, NotExecuted, Stream, UnknownOutcome, VenueError, records
+from duplex_client import AsyncClient, AsyncStream, Client, NotExecuted, Stream, UnknownOutcome, VenueError, messages, records
 
 
 def account(name="trader"):
@@ -18,6 +19,17 @@ def account(name="trader"):
         dev = json.load(f)
     a = next(a for a in dev["accounts"] if a["name"] == name)
     return dev["api"], a["api_key"], a["secret"]
+
+
+def portal(method, path, body=None):
+    """A request of the owner trader."""
+    with open(os.environ["DX_DEV_FILE"], encoding="utf-8") as f:
+        dev = json.load(f)
+    token = next(a["account_token"] for a in dev["accounts"] if a["name"] == "trader")
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    request = urllib.request.Request(dev["portal"] + path, json.dumps(body).encode() if body else None, headers, method=method)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return json.load(response)
 
 
 class Proxy:
@@ -200,6 +212,35 @@ class Live:
         listed = [x["order_id"] for _, x in zip(range(5), c.all_orders(limit=2))]
         self.assertEqual(listed[:2], [replaced["order_id"], placed["order_id"]])
         self.assertEqual(len(set(listed)), len(listed))
+
+    def test_an_order_that_waits_for_the_owner(self):
+        made = portal("POST", "/agents", {"name": f"py-{uuid.uuid4().hex[:16]}", "fund": "100000", "mandate": {"ask_above": "0"}})
+        key = portal("POST", f"/agents/{made['user_id']}/keys", {"label": "test", "scopes": ["read", "trade"]})
+        c = self.make(self.proxy.url, key["api_key"], key["secret"])
+        first, second = self.order(), self.order()
+        waits = c.place(first)
+        self.members(records.Waiting, waits)
+        self.assertEqual(waits["status"], "waiting")
+        self.proxy.lose = b"POST /v1/portfolio/orders "
+        found = c.place(second)
+        self.members(records.AgentApproval, found)
+        self.assertEqual((found["status"], found["qty"]), ("waiting", 1))
+        self.assertEqual([a["approval_id"] for a in c.all_approvals(status="waiting", limit=1)], [found["approval_id"], waits["approval_id"]])
+        self.assertEqual([a["status"] for a in c.list_approvals()["approvals"]], ["waiting", "waiting"])
+        done = portal("POST", f"/approvals/{waits['approval_id']}/approve")
+        self.assertEqual(c.find(first["client_order_id"])["order_id"], done["approval"]["order_id"])
+        self.assertEqual(portal("POST", f"/approvals/{found['approval_id']}/reject")["approval"]["status"], "rejected")
+        stream = self.stream(c, ["user"])
+        for message in stream:
+            if message["type"] == "user_snapshot":
+                self.assertEqual(message["msg"]["approvals"], [])
+                third = c.place(self.order())
+            if message["type"] == "user" and message["msg"]["event"] == "approval":
+                self.members(messages.ApprovalEvent, message["msg"])
+                self.assertEqual(message["msg"]["approval"]["approval_id"], third["approval_id"])
+                break
+        stream.close()
+        c.close()
 
     def test_quotes(self):
         c, market = self.client, self.order()["market_id"]

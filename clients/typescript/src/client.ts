@@ -26,6 +26,8 @@ export interface Limits {
   signal?: AbortSignal;
 }
 
+const approvals = "/v1/portfolio/approvals";
+
 /** The smallest difference of the clocks that can explain a 401: Date is cut to the second, and the venue accepts 5 s. */
 const clockDifference = 2000;
 
@@ -191,17 +193,21 @@ export class Client {
    * account has not used. Returns the response, or the order as it is now if its response was lost. Throws VenueError
    * if the venue rejected the order, and UnknownOutcome if a response was lost and the venue does not say what became
    * of the order. If a response was lost and another order has the client_order_id, the VenueError has that order.
+   *
+   * An order whose status is "waiting" is not placed yet: it waits for the owner of the agent until expires_ts, and has
+   * an approval_id and no order_id. If its response was lost, it is the approval as it is now (allApprovals).
    */
-  async place(order: Schemas["PlaceOrder"]): Promise<Schemas["Outcome"] | Schemas["Order"]> {
-    return this.#once<Schemas["Outcome"]>("/v1/portfolio/orders", order);
+  async place(order: Schemas["PlaceOrder"]): Promise<Schemas["Outcome"] | Schemas["Waiting"] | Schemas["Order"] | Schemas["AgentApproval"]> {
+    return this.#once<Schemas["Outcome"] | Schemas["Waiting"]>("/v1/portfolio/orders", order);
   }
 
   /** Replaces a resting order once, even if responses are lost. As place; the row is that of the new order. */
   async replace(orderId: string, order: Schemas["ReplaceOrder"]): Promise<Schemas["Replacement"] | Schemas["Order"]> {
-    return this.#once<Schemas["Replacement"]>(`/v1/portfolio/orders/${encodeURIComponent(orderId)}/replace`, order);
+    const placed = await this.#once<Schemas["Replacement"]>(`/v1/portfolio/orders/${encodeURIComponent(orderId)}/replace`, order, false);
+    return placed as Exclude<typeof placed, Schemas["AgentApproval"]>; // #once throws for an approval
   }
 
-  async #once<T>(target: string, order: Sent): Promise<T | Schemas["Order"]> {
+  async #once<T>(target: string, order: Sent, waits = true): Promise<T | Schemas["Order"] | Schemas["AgentApproval"]> {
     const client_order_id = await clientOrderId(order.client_order_id);
     const start = this.platform.now();
     try {
@@ -209,14 +215,14 @@ export class Client {
     } catch (e) {
       if (!(e instanceof Executed)) throw e;
       const unknown = new UnknownOutcome(e.message, { cause: e.cause });
-      const row = await this.#find(client_order_id, this.budget - (this.platform.now() - start)).catch(() => undefined);
+      const row = await this.#findPlaced(client_order_id, start + this.budget).catch(() => undefined);
       if (!row) throw unknown;
-      if (differs(order, row)) {
+      if (differs(order, row) || ("approval_id" in row && !waits)) {
         const other = new VenueError(e.status, { code: "duplicate_client_order_id", origin: "core", details: null, field: "client_order_id" });
         other.order = row;
         throw other;
       }
-      if (row.order_id === null) throw new VenueError(e.status, { code: row.reason, origin: "core", details: null });
+      if (!("approval_id" in row) && row.order_id === null) throw new VenueError(e.status, { code: row.reason, origin: "core", details: null });
       return row;
     }
   }
@@ -256,10 +262,27 @@ export class Client {
     return orders[0];
   }
 
+  /** Returns the order with a client_order_id, or its approval if there is no order, until a time of the platform's clock. */
+  async #findPlaced(id: string, end: number): Promise<Schemas["Order"] | Schemas["AgentApproval"] | undefined> {
+    const left = () => end - this.platform.now();
+    const order = await this.#find(id, left());
+    if (order) return order;
+    for await (const approval of this.#pages<Schemas["AgentApproval"]>(approvals, "approvals", {}, left)) {
+      if (approval.client_order_id !== id) continue;
+      const decided = approval.status === "placed" || approval.status === "refused"; // since the orders were read
+      return decided ? this.#find(id, left()) : approval;
+    }
+    return undefined;
+  }
+
   // The methods all… iterate over the rows of all pages, newest first unless they say otherwise.
 
   async *allOrders({ client_order_id, ...filter }: Filter<"/v1/portfolio/orders"> = {}): AsyncGenerator<Schemas["Order"]> {
     yield* this.#pages("/v1/portfolio/orders", "orders", client_order_id === undefined ? filter : { ...filter, client_order_id: await clientOrderId(client_order_id) });
+  }
+  /** The orders that wait for the owner of the agent, and what became of others. */
+  allApprovals(filter: Filter<"/v1/portfolio/approvals"> = {}): AsyncGenerator<Schemas["AgentApproval"]> {
+    return this.#pages(approvals, "approvals", filter);
   }
   allFills(filter: Filter<"/v1/portfolio/fills"> = {}): AsyncGenerator<Schemas["Fill"]> {
     return this.#pages("/v1/portfolio/fills", "fills", filter);
@@ -309,9 +332,10 @@ export class Client {
     return this.#pages(`/v1/rounds/${marketId}/evidence`, "ticks", filter);
   }
 
-  async *#pages<Row>(path: string, rows: string, filter: object): AsyncGenerator<Row> {
+  async *#pages<Row>(path: string, rows: string, filter: object, budget = () => this.budget): AsyncGenerator<Row> {
     for (let cursor = ""; ; ) {
-      const page = await this.call<Record<string, unknown>>("GET", path + query(cursor ? { ...filter, cursor } : filter));
+      const target = path + query(cursor ? { ...filter, cursor } : filter);
+      const page = (await this.request("any", "GET", target, undefined, { budget: budget() })) as Record<string, unknown>;
       yield* page[rows] as Row[];
       cursor = page["cursor"] as string;
       if (!cursor) return;
@@ -323,15 +347,16 @@ export class Client {
 type Sent = { client_order_id: string } & Partial<Pick<Schemas["PlaceOrder"], "market_id" | "side" | "outcome" | "type" | "tick" | "qty">> & Pick<Schemas["ReplaceOrder"], "keep_total">;
 
 /**
- * Reports whether a row is another order than one that was sent, with the same client_order_id. It compares what a
+ * Reports whether a row, of an order or an approval, is another order than one that was sent, with the same client_order_id. It compares what a
  * decrease, a fill or a price collar does not change. A rejected row may lack a tick and a quantity that were not valid.
  * A replace may leave out members, and with keep_total the row has another quantity.
  */
-function differs(sent: Sent, row: Schemas["Order"]): boolean {
+function differs(sent: Sent, row: Schemas["Order"] | Schemas["AgentApproval"]): boolean {
   const { market_id, side, outcome, type = "limit", tick, qty, keep_total } = sent;
   const another = <T>(want: T | undefined, got: T) => want !== undefined && want !== got;
   if (type !== row.type || another(market_id, row.market_id) || another(side, row.side) || another(outcome, row.outcome)) return true;
-  return row.order_id !== null && ((type === "limit" && another(tick, row.tick)) || (!keep_total && another(qty, row.qty)));
+  const rejected = !("approval_id" in row) && row.order_id === null;
+  return !rejected && ((type === "limit" && another(tick, row.tick)) || (!keep_total && another(qty, row.qty)));
 }
 
 /** Returns the innermost text of an error. */

@@ -6,8 +6,8 @@ export class VenueError extends Error {
   readonly code: string;
   readonly origin: string;
   readonly details: Record<string, string>;
-  /** Of duplicate_client_order_id after a lost response: the other order, which has the client_order_id. */
-  order?: components["schemas"]["Order"];
+  /** Of duplicate_client_order_id after a lost response: the other order, or its approval, which has the client_order_id. */
+  order?: components["schemas"]["Order"] | components["schemas"]["AgentApproval"];
   constructor(
     readonly status: number,
     error: { code: string; origin: string; details: Record<string, string> | null; field?: string; hint?: string },

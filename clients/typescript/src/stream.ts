@@ -22,6 +22,7 @@ export type UserMessage =
   | Events["UserAccountMessage"]
   | Events["UserDeadmanMessage"]
   | Events["UserGroupMessage"]
+  | Events["UserApprovalMessage"]
   | Events["UserKeyRevokedMessage"];
 
 /** A message of the event lane. `type` says which. */

@@ -38,6 +38,49 @@ test("a lost response places once", async () => {
   await client.call("DELETE", `/v1/portfolio/orders/${lost.order_id}`);
 });
 
+test("an order that waits for the owner", async () => {
+  const portal = async (method, path, body) => {
+    const response = await fetch(dev.portal + path, { method, headers: { Authorization: `Bearer ${account.account_token}`, "Content-Type": "application/json" }, body: body && JSON.stringify(body) });
+    assert.ok(response.ok, `${method} ${path}: ${response.status}`);
+    return response.json();
+  };
+  const { user_id } = await portal("POST", "/agents", { name: `ts-${process.hrtime.bigint()}`, fund: "100000", mandate: { ask_above: "0" } });
+  const { api_key, secret } = await portal("POST", `/agents/${user_id}/keys`, { label: "test", scopes: ["read", "trade"] });
+  let lose = false;
+  class Lossy extends Client {
+    async send(transport, method, ...rest) {
+      const out = await super.send(transport, method, ...rest);
+      if (method !== "POST" || !lose) return out;
+      lose = false;
+      throw new TypeError("the response is lost");
+    }
+  }
+  const client = new Lossy(dev.api, api_key, secret);
+  const first = await order(client);
+  const waits = await client.place(first);
+  assert.equal(waits.status, "waiting");
+  assert.ok(waits.approve_url.endsWith(`/#/approvals/${waits.approval_id}`));
+  lose = true;
+  const found = await client.place(await order(client));
+  assert.equal(found.status, "waiting");
+  const listed = [];
+  for await (const { approval_id } of client.allApprovals({ status: ["waiting"], limit: 1 })) listed.push(approval_id);
+  assert.deepEqual(listed, [found.approval_id, waits.approval_id]);
+  const { approval } = await portal("POST", `/approvals/${waits.approval_id}/approve`);
+  assert.equal((await client.find(first.client_order_id)).order_id, approval.order_id);
+  await portal("POST", `/approvals/${found.approval_id}/reject`);
+  let third;
+  for await (const { type, msg } of new Stream(client, ["user"])) {
+    if (type === "user_snapshot") {
+      assert.deepEqual(msg.approvals, []);
+      third = await client.place(await order(client));
+    }
+    if (type !== "user" || msg.event !== "approval") continue;
+    assert.equal(msg.approval.approval_id, third.approval_id);
+    break;
+  }
+});
+
 test("a lost cancel is an unknown outcome", async () => {
   let lost = 0;
   class Lossy extends Client {

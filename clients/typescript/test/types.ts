@@ -12,6 +12,18 @@ export async function lists(client: Client): Promise<string[]> {
   return out;
 }
 
+export async function place(client: Client, order: Schemas["PlaceOrder"]): Promise<string> {
+  const placed = await client.place(order);
+  // @ts-expect-error: what waits has no order_id
+  placed.order_id;
+  if (placed.status === "waiting") console.log(placed.approval_id satisfies string);
+  if ("approval_id" in placed) return `${placed.status} ${placed.approval_id} until ${placed.expires_ts}`;
+  for (const result of await client.placeBatch([order])) if ("status" in result && result.status === "waiting") console.log(result.approval_id, result.approve_url);
+  for await (const asked of client.allApprovals({ status: ["waiting"] })) console.log(asked.agent, asked.cost);
+  const replaced = await client.replace("7", { client_order_id: "8", tick: 5000 });
+  return `${placed.order_id} ${replaced.order_id}`;
+}
+
 export async function follow(client: Client): Promise<void> {
   // @ts-expect-error: no such channel
   new Stream(client, ["ticker"]);
@@ -19,6 +31,8 @@ export async function follow(client: Client): Promise<void> {
   for await (const { type, msg } of stream) {
     if (type === "trade") console.log(msg.tick_yes + msg.qty);
     if (type === "user" && msg.event === "fill") console.log(msg.role satisfies "maker" | "taker");
+    if (type === "user" && msg.event === "approval") console.log(msg.approval.status satisfies Schemas["AgentApproval"]["status"]);
+    if (type === "user_snapshot") console.log(msg.approvals.map((a) => a.expires_ts));
     if (type === "user" && msg.event === "order") console.log(msg.order.status satisfies Schemas["Order"]["status"]);
   }
   const [tick, qty]: [number, number] = stream.book(1)?.yes[0] ?? [0, 0];

@@ -28,6 +28,7 @@ const calls = {
 };
 
 const row = { order_id: "7", market_id: 1, outcome: "yes", side: "buy", type: "limit", tick: 4700, qty: 10, reason: "" };
+const approval = { ...row, approval_id: "7", order_id: null, status: "waiting" };
 const rows = { order: row, "another order": { ...row, tick: 100 }, "rejected order": { ...row, order_id: null, reason: "insufficient_balance" } };
 
 /** The answer of the venue, by the words of the vectors. */
@@ -38,6 +39,10 @@ function respond(word, now) {
   if (word === "ok") return Response.json({ order_id: "1" });
   if (word === "not JSON") return new Response("<html>");
   if (word === "no order") return Response.json({ orders: [] });
+  const approvals = (...some) => Response.json({ approvals: [{ approval_id: "8", client_order_id: "8" }, ...some.map((a) => ({ ...a, client_order_id: "4301141305141775374" }))], cursor: "" });
+  if (word === "no approval") return approvals();
+  if (word === "another approval") return approvals({ ...approval, tick: 100 });
+  if (name === "approval") return approvals({ ...approval, status: given });
   if (word in rows) return Response.json({ orders: [rows[word]] });
   if (name === "status") return new Response("<html>", { status: Number(given) });
   const { status, origin } = name === "later_code" ? { status: Number(given), origin: "gateway" } : codes.get(name);
@@ -77,7 +82,7 @@ for (const v of vectors("retries")) {
     let result;
     try {
       const out = await calls[v.call](client);
-      result = out.order_id === "7" ? "order" : "ok";
+      result = "approval_id" in out ? out.status : out.order_id === "7" ? "order" : "ok";
     } catch (e) {
       if (e instanceof UnknownOutcome) result = "unknown";
       else if (e instanceof VenueError) result = e.code || `status ${e.status}`;

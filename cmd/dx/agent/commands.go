@@ -17,17 +17,20 @@ import (
 
 // Commands is `dx agent`.
 type Commands struct {
-	Create   create   `cmd:"" help:"Make an agent: an account of its own with money, a mandate and a key."`
-	List     list     `cmd:"" help:"List your agents."`
-	Show     show     `cmd:"" help:"Show an agent: what it has, what it may do and what it has used of that."`
-	Activity activity `cmd:"" help:"Show what an agent did, newest first, rejected commands too."`
-	Fund     fund     `cmd:"" help:"Move free cash to an agent."`
-	Return   withdraw `cmd:"" help:"Move free cash of an agent back to you."`
-	Mandate  mandate  `cmd:"" help:"Show or change what an agent may do."`
-	Key      key      `cmd:"" help:"Make another key of an agent."`
-	Halt     halt     `cmd:"" help:"Stop an agent: cancel its orders and reject new ones."`
-	Resume   resume   `cmd:"" help:"Let a halted agent trade again."`
-	Close    close    `cmd:"" help:"Close an agent for good: revoke its keys and return its cash."`
+	Create    create    `cmd:"" help:"Make an agent: an account of its own with money, a mandate and a key."`
+	List      list      `cmd:"" help:"List your agents."`
+	Show      show      `cmd:"" help:"Show an agent: what it has, what it may do and what it has used of that."`
+	Activity  activity  `cmd:"" help:"Show what an agent did, newest first, rejected commands too."`
+	Fund      fund      `cmd:"" help:"Move free cash to an agent."`
+	Return    withdraw  `cmd:"" help:"Move free cash of an agent back to you."`
+	Mandate   mandate   `cmd:"" help:"Show or change what an agent may do."`
+	Approvals approvals `cmd:"" help:"List the orders of your agents that wait for you, and what became of others."`
+	Approve   approve   `cmd:"" help:"Place an order that waits for you."`
+	Reject    reject    `cmd:"" help:"Do not place an order that waits for you."`
+	Key       key       `cmd:"" help:"Make another key of an agent."`
+	Halt      halt      `cmd:"" help:"Stop an agent: cancel its orders and reject new ones."`
+	Resume    resume    `cmd:"" help:"Let a halted agent trade again."`
+	Close     close     `cmd:"" help:"Close an agent for good: revoke its keys and return its cash."`
 }
 
 func (Commands) Help() string {
@@ -36,6 +39,7 @@ func (Commands) Help() string {
 Examples:
   dx agent create bot --fund 50
   dx agent show bot
+  dx agent approvals
   dx agent halt bot`
 }
 
@@ -224,8 +228,13 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 		if x.OrderID != nil {
 			order = x.OrderID.String()
 		}
-		if x.Code != "" {
+		switch {
+		case x.Code != "":
 			result = x.Code
+		case x.ApprovalID != nil && x.Operation == "place_order":
+			result = "waits: approval " + x.ApprovalID.String()
+		case x.ApprovalID != nil:
+			result = "ok: approval " + x.ApprovalID.String()
 		}
 		if x.Rule != "" {
 			result += ": " + x.Rule

@@ -42,8 +42,11 @@ func (c *create) Help() string {
   normal    $10        $50    $50     500      7 d
   loose     $50        $250   $250    1000     30 d
 
+With --ask-above an order that puts more at stake in one round waits for you: dx agent approvals lists it, dx agent approve places it.
+
 Examples:
   dx agent create bot --fund 50
+  dx agent create bot --fund 50 --ask-above 1
   dx agent create bot --fund 50 --preset normal --install claude-code
   dx agent create bot --fund 50 --max-daily-loss 20 --max-order-cost 5 --series btc-60s --collar 500 --expires 7d`
 }

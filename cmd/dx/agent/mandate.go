@@ -19,6 +19,7 @@ type mandateFlags struct {
 	MaxOrderCost    *cli.Amount          `help:"Most that one order may cost, fees included." placeholder:"DOLLARS"`
 	MaxMarketCost   *cli.Amount          `help:"Most that its open orders and positions in one market may cost." placeholder:"DOLLARS"`
 	MaxOpenCost     *cli.Amount          `help:"Most that all its open orders and positions may cost." placeholder:"DOLLARS"`
+	AskAbove        *cli.Amount          `help:"Most that it may have at stake in one round without asking you. An order above it waits until you decide with dx agent approve or reject." placeholder:"DOLLARS"`
 	Series          []trading.SeriesFlag `help:"Trade only in these series, such as btc-60s." predictor:"series" placeholder:"NAME"`
 	Collar          *int64               `help:"Buy at most so many pips above the best bid of others, and sell at most so many below their best ask; 100 pips are a cent." placeholder:"PIPS"`
 	MaxOrderQty     *int64               `help:"Most contracts of one order." placeholder:"N"`
@@ -71,7 +72,7 @@ func (p *preset) mandate(now time.Time) (m schemas.Mandate) {
 
 // given reports whether the command names any bound.
 func (f *mandateFlags) given() bool {
-	return f.Preset != "" || f.MaxDailyLoss != nil || f.MaxOrderCost != nil || f.MaxMarketCost != nil || f.MaxOpenCost != nil || len(f.Series) > 0 ||
+	return f.Preset != "" || f.MaxDailyLoss != nil || f.MaxOrderCost != nil || f.MaxMarketCost != nil || f.MaxOpenCost != nil || f.AskAbove != nil || len(f.Series) > 0 ||
 		f.Collar != nil || f.MaxOrderQty != nil || f.MaxOpenOrders != nil || f.MaxOrdersPerDay != nil || f.ReduceOnly || f.Expires > 0
 }
 
@@ -93,7 +94,7 @@ func (f *mandateFlags) set(m *schemas.Mandate, now time.Time) {
 	for _, x := range []struct {
 		field **schemas.U64
 		flag  *cli.Amount
-	}{{&m.MaxDailyLoss, f.MaxDailyLoss}, {&m.MaxOrderCost, f.MaxOrderCost}, {&m.MaxMarketCost, f.MaxMarketCost}, {&m.MaxOpenCost, f.MaxOpenCost}} {
+	}{{&m.MaxDailyLoss, f.MaxDailyLoss}, {&m.MaxOrderCost, f.MaxOrderCost}, {&m.MaxMarketCost, f.MaxMarketCost}, {&m.MaxOpenCost, f.MaxOpenCost}, {&m.AskAbove, f.AskAbove}} {
 		if x.flag != nil {
 			*x.field = schemas.Ptr(schemas.U64(*x.flag))
 		}
@@ -120,7 +121,7 @@ func (f *mandateFlags) set(m *schemas.Mandate, now time.Time) {
 
 // boundFlags are the flags of the fields of a mandate, in the order in which they are shown.
 var boundFlags = []struct{ field, flag string }{
-	{"max_daily_loss", "max-daily-loss"}, {"max_order_cost", "max-order-cost"}, {"max_market_cost", "max-market-cost"}, {"max_open_cost", "max-open-cost"},
+	{"max_daily_loss", "max-daily-loss"}, {"max_order_cost", "max-order-cost"}, {"max_market_cost", "max-market-cost"}, {"max_open_cost", "max-open-cost"}, {"ask_above", "ask-above"},
 	{"categories", "series"}, {"price_collar", "collar"}, {"max_order_qty", "max-order-qty"}, {"max_open_orders", "max-open-orders"},
 	{"max_orders_per_day", "max-orders-per-day"}, {"reduce_only", "reduce-only"}, {"expires_ts", "expires"},
 }
@@ -164,6 +165,8 @@ func removeBound(m *schemas.Mandate, flag string) bool {
 		m.MaxMarketCost = nil
 	case "max-open-cost":
 		m.MaxOpenCost = nil
+	case "ask-above":
+		m.AskAbove = nil
 	case "series":
 		m.Categories = nil
 	case "collar":
@@ -193,6 +196,7 @@ func describe(m *schemas.Mandate, zone cli.Zone) (lines []string) {
 	}{
 		{m.MaxDailyLoss, "loses at most %s a day"}, {m.MaxOrderCost, "pays at most %s for an order"},
 		{m.MaxMarketCost, "has at most %s in one market"}, {m.MaxOpenCost, "has at most %s in open orders and positions"},
+		{m.AskAbove, "asks you before it has more than %s at stake in one round"},
 	} {
 		if x.value != nil {
 			add(x.text, cli.FormatDollars(x.value.Int64()))

@@ -33,6 +33,8 @@ func TestBounds(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"", `{}`},
 		{"--max-daily-loss 20 --max-order-cost $5 --max-market-cost 0 --max-open-cost 12.3456", `{"max_order_cost":"50000","max_market_cost":"0","max_open_cost":"123456","max_daily_loss":"200000"}`},
+		{"--ask-above 0.50", `{"ask_above":"5000"}`},
+		{"--ask-above 0", `{"ask_above":"0"}`},
 		{"--series btc-60s,WTI-15m --collar 0", `{"categories":[1,9],"price_collar":0}`},
 		{"--collar 9998 --max-order-qty 1000000 --max-open-orders 0 --max-orders-per-day 4294967295", `{"max_order_qty":1000000,"price_collar":9998,"max_open_orders":0,"max_orders_per_day":4294967295}`},
 		{"--reduce-only --expires 90m", `{"expires_ts":"1800005400000000000","reduce_only":true}`},
@@ -110,6 +112,7 @@ func TestBadBounds(t *testing.T) {
 		{"--max-daily-loss x", "--max-daily-loss: must be dollars"},
 		{"--max-daily-loss 0.00001", "--max-daily-loss: must be dollars"},
 		{"--max-daily-loss=-1", "--max-daily-loss: must be dollars"},
+		{"--ask-above x", "--ask-above: must be dollars"},
 		{"--preset daring", "--preset"},
 	} {
 		f, err := parseBounds(t, c.args)
@@ -141,7 +144,7 @@ func TestRemoveFromAPreset(t *testing.T) {
 
 // TestRemoveBound tests that every bound has a flag by which it is removed.
 func TestRemoveBound(t *testing.T) {
-	f, err := parseBounds(t, "--preset careful --max-market-cost 1 --series btc-60s --max-order-qty 1 --max-open-orders 1 --max-orders-per-day 1 --reduce-only")
+	f, err := parseBounds(t, "--preset careful --max-market-cost 1 --series btc-60s --max-order-qty 1 --max-open-orders 1 --max-orders-per-day 1 --ask-above 1 --reduce-only")
 	if err != nil {
 		t.Fatal(err)
 	}

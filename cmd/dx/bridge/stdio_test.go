@@ -107,6 +107,9 @@ func TestLostWriteIsNeverSentAgain(t *testing.T) {
 	holds(t, answer, "id", 1.0, "result.isError", true, "result.resultType", "complete", "result.structuredContent.outcome", "unknown", "result.structuredContent.retryable", false,
 		"result.structuredContent.error.code", "sequencing_timeout", "result.structuredContent.error.message", "sequencing_timeout",
 		"result.structuredContent.next.tool", "list_orders", "result.structuredContent.next.arguments.client_order_id", "7")
+	if hint, _ := at(t, answer, "result", "structuredContent", "hint").(string); !strings.HasSuffix(hint, " An order that is not there may wait for your owner: list_approvals shows those.") {
+		t.Errorf("the hint after a lost placement is %q, want it to name list_approvals", hint)
+	}
 	if sent.Load() != 1 {
 		t.Errorf("sent %d times", sent.Load())
 	}

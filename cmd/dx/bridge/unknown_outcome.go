@@ -131,6 +131,9 @@ func unknownOutcomeResponse(m *message, err error) []byte {
 	if r.Next.Tool == m.tool() {
 		next = "Send the same call again: it does no harm twice."
 	}
+	if m.tool() == "place_order" || m.tool() == "place_orders" {
+		next += " An order that is not there may wait for your owner: list_approvals shows those."
+	}
 	r.Hint = "The response was lost: " + address.RedactError(err) + ". The outcome is unknown, and nothing was sent again. " + next
 	return toolErrorResponse(m, &r)
 }

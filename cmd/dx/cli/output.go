@@ -94,6 +94,8 @@ func explainMandate(d schemas.Details) string {
 		return fmt.Sprintf("The price of %s is outside the price collar of the agent's mandate; the last price that passes is %s.", FormatCents(number("asked")), FormatCents(number("limit")))
 	case "max_order_cost", "max_market_cost", "max_open_cost", "max_daily_loss":
 		return fmt.Sprintf("The order can cost %s, and %s of the agent's mandate leaves %s of %s.", FormatDollars(number("asked")), rule, FormatDollars(number("headroom")), FormatDollars(number("limit")))
+	case "ask_above":
+		return fmt.Sprintf("With the order %s would be at stake in the round, and only %s may be without the owner's approval (ask_above of the agent's mandate). A placement of as much waits for the owner; a replace and a quote cannot wait.", FormatDollars(number("used")+number("asked")), FormatDollars(number("limit")))
 	default:
 		return fmt.Sprintf("The order asks for %s, and %s of the agent's mandate leaves %s of %s.", d["asked"], rule, d["headroom"], d["limit"])
 	}

@@ -24,6 +24,7 @@ func TestExplain(t *testing.T) {
 		{mandate(core.Violation{Rule: core.RuleDailyLoss, Limit: 200_000, Used: 190_000, Asked: 20_000}), "can cost $2.00, and max_daily_loss of the agent's mandate leaves $1.00 of $20.00."},
 		{mandate(core.Violation{Rule: core.RulePriceCollar, Limit: 4650, Asked: 9000}), "The price of 90¢ is outside the price collar of the agent's mandate; the last price that passes is 46.5¢."},
 		{mandate(core.Violation{Rule: core.RuleOrdersPerDay, Limit: 3, Used: 3, Asked: 1}), "The order asks for 1, and max_orders_per_day of the agent's mandate leaves 0 of 3."},
+		{mandate(core.Violation{Rule: core.RuleAskAbove, Limit: 10_000, Used: 9_000, Asked: 2_000}), "With the order $1.10 would be at stake in the round, and only $1.00 may be without the owner's approval (ask_above of the agent's mandate)."},
 		{mandate(core.Violation{Rule: core.RuleHalted}), "The agent is halted."},
 		{mandate(core.Violation{Rule: core.RuleExpires}), "has expired"},
 		{mandate(core.Violation{Rule: core.RuleCategories}), "this series"},

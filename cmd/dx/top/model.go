@@ -138,10 +138,10 @@ type (
 	}
 	// PlacedMsg is the result of the order of a ticket.
 	PlacedMsg struct {
-		Ticket  int
-		Order   schemas.PlaceOrder
-		Outcome schemas.Outcome
-		Err     error
+		Ticket int
+		Order  schemas.PlaceOrder
+		Placed schemas.Placed
+		Err    error
 	}
 	// CanceledMsg is the result of a cancel-all.
 	CanceledMsg struct {

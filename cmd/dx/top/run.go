@@ -54,7 +54,7 @@ func connect(ctx context.Context, c *client.Client, o *Options) {
 	}
 	o.Place = func(id int, order schemas.PlaceOrder) PlacedMsg {
 		done, err := c.PlaceOrder(ctx, order)
-		return PlacedMsg{id, order, done.Outcome, err}
+		return PlacedMsg{id, order, done, err}
 	}
 	o.CancelAll = func(id int, market uint32) CanceledMsg {
 		_, err := c.CancelAll(ctx, schemas.CancelAll{MarketID: schemas.Int(market)})

@@ -93,7 +93,7 @@ func TestTicketAgainstAVenue(t *testing.T) {
 	if again := o.Preview(4, p.Order); again.Order.ClientOrderID != p.Order.ClientOrderID {
 		t.Errorf("the second preview is %+v, want the client_order_id %d of the first", again, p.Order.ClientOrderID)
 	}
-	if done := o.Place(4, p.Order); done.Err != nil || done.Ticket != 4 || done.Outcome.RestingQty != 3 {
+	if done := o.Place(4, p.Order); done.Err != nil || done.Ticket != 4 || done.Placed.RestingQty != 3 {
 		t.Errorf("the order is %+v, want ticket 4 with 3 resting", done)
 	}
 	if done := o.CancelAll(5, 1); done.Err != nil || done.Ticket != 5 {

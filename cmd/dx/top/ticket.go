@@ -277,7 +277,7 @@ func (m *Model) onPreview(p PreviewMsg) {
 }
 
 func (m *Model) onPlaced(p PlacedMsg) {
-	m.onSent(p.Ticket, p.Err, trading.OutcomeText(&p.Order, m.ticket.series, &p.Outcome))
+	m.onSent(p.Ticket, p.Err, trading.PlacedText(&p.Order, m.ticket.series, &p.Placed))
 }
 
 func (m *Model) onCanceled(c CanceledMsg) {

@@ -172,6 +172,18 @@ func TestPreviews(t *testing.T) {
 	}
 }
 
+// TestTicketThatWaits checks that an order that waits for its owner is not shown as placed.
+func TestTicketThatWaits(t *testing.T) {
+	s := busy(t).play("b", "enter")
+	s.m.ticket.phase = sending
+	done := PlacedMsg{Ticket: s.m.tickets}
+	done.Placed.Await(&schemas.Waiting{Status: "waiting", ApprovalID: 9, Cost: 20_000, ExpiresTs: 1_800_000_060_000_000_000, ApproveURL: "http://portal/#/approvals/9"})
+	const want = "Not placed yet: it waits for its owner until 08:01:00 UTC, who decides at http://portal/#/approvals/9 (approval 9). It would cost at most $2.00."
+	if s.send(done); s.m.ticket.phase != closed || s.m.message != want {
+		t.Errorf("phase %d, message %q, want %q", s.m.ticket.phase, s.m.message, want)
+	}
+}
+
 // TestCancelAll checks that x asks, and cancels in the selected market only.
 func TestCancelAll(t *testing.T) {
 	s := busy(t).play("x", "n")

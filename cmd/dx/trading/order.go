@@ -54,6 +54,9 @@ order cannot reach a later round. So does --market-id with the round that trades
 
 On a terminal the result is a sentence, in a pipe it is the venue's answer as JSON.
 
+An agent's order above ask_above of its mandate is not placed yet: it waits for the owner, who decides
+with dx agent approve or reject, or at the address that the answer names. That is no error.
+
 Running the same line twice places two orders, each with its own client_order_id. With
 --client-order-id the second one is rejected as a duplicate.`
 }
@@ -102,7 +105,7 @@ func (o *Order) Run(ctx context.Context, out io.Writer) error {
 		return printFor(out, o.JSON, p, func() string { return label.previewText(&p) }, err)
 	}
 	done, err := c.PlaceOrder(ctx, in)
-	return printFor(out, o.JSON, done, func() string { return label.outcomeText(&done.Outcome) }, err)
+	return printFor(out, o.JSON, done, func() string { return label.placedText(&done) }, err)
 }
 
 // buildOrder returns the order that the flags describe, without its expiry. Its market is that of --market-id.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
@@ -16,15 +17,44 @@ type orderLabel struct {
 	where string // such as "btc-15m" or "market 4"
 }
 
-// OutcomeText says in sentences what the placement of an order did. where names the market, such as
+// PlacedText says in sentences what the placement of an order did, or that it waits. where names the market, such as
 // "btc-15m".
-func OutcomeText(in *schemas.PlaceOrder, where string, o *schemas.Outcome) string {
-	return orderLabel{in, where}.outcomeText(o)
+func PlacedText(in *schemas.PlaceOrder, where string, p *schemas.Placed) string {
+	return orderLabel{in, where}.placedText(p)
 }
 
 // PreviewText says in sentences what an order would do.
 func PreviewText(in *schemas.PlaceOrder, where string, p *schemas.Preview) string {
 	return orderLabel{in, where}.previewText(p)
+}
+
+// placedText says in sentences what a placement did, or that it waits for the owner of the agent.
+func (l orderLabel) placedText(p *schemas.Placed) string {
+	w := p.Waiting
+	if w == nil {
+		return l.outcomeText(&p.Outcome)
+	}
+	if w.Status != "waiting" { // after a lost answer, which the owner was faster than
+		return fmt.Sprintf("Not placed: it waited for its owner, and %s (approval %s).", ApprovalEnd(w.Status, ""), w.ApprovalID)
+	}
+	at := ""
+	if w.ApproveURL != "" {
+		at = " at " + w.ApproveURL
+	}
+	return fmt.Sprintf("Not placed yet: it waits for its owner until %s UTC, who decides%s (approval %s). It would cost at most %s.",
+		cli.Zone{}.Format(w.ExpiresTs, time.TimeOnly), at, w.ApprovalID, cli.FormatDollars(w.Cost.Int64()))
+}
+
+// ApprovalEnd says what became of an order that waited for the owner, by the status and the reason of its approval.
+func ApprovalEnd(status, reason string) string {
+	text := map[string]string{
+		"placed": "it was approved and placed", "refused": "it was approved, but the venue rejected it", "rejected": "its owner rejected it",
+		"expired": "nobody decided in time", "canceled": "it was canceled",
+	}[status]
+	if reason != "" {
+		text += ": " + reasonText(reason)
+	}
+	return cmp.Or(text, status)
 }
 
 // outcomeText says in sentences what a placement did.
@@ -49,6 +79,9 @@ func (l orderLabel) previewText(p *schemas.Preview) string {
 		filled += f.Qty
 	}
 	var said []string
+	if p.NeedsApproval {
+		said = append(said, "It would wait for its owner. If that approved it now:")
+	}
 	if filled > 0 {
 		said = append(said, l.filled("Would "+l.in.Side, p.Fills, p.Fee)+".")
 	}
@@ -137,6 +170,7 @@ var reasons = map[string]string{
 	"group_limit":           "by the bound of its group",
 	"requoted":              "by a newer quote of its group",
 	"disconnect":            "its connection ended",
+	"key_revoked":           "its key was revoked",
 	"deadman":               "by the dead-man switch",
 	"decreased_to_zero":     "reduced to nothing",
 	"paused":                "trading was paused",

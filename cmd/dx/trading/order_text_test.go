@@ -50,6 +50,47 @@ func TestOutcomeText(t *testing.T) {
 	}
 }
 
+// TestWaitingText checks that an order that waits for its owner is not said to be placed: in the result, in the result
+// that is found after a lost answer, and in the preview.
+func TestWaitingText(t *testing.T) {
+	in := &schemas.PlaceOrder{Side: "buy", Outcome: "yes", Qty: 7}
+	waits := schemas.Waiting{Status: "waiting", ApprovalID: 190, Cost: 54_622, ExpiresTs: 1_800_000_060_000_000_000, ApproveURL: "http://127.0.0.1:8081/#/approvals/190"}
+	for _, c := range []struct {
+		change func(*schemas.Waiting)
+		want   string
+	}{
+		{func(*schemas.Waiting) {}, "Not placed yet: it waits for its owner until 08:01:00 UTC, who decides at http://127.0.0.1:8081/#/approvals/190 (approval 190). It would cost at most $5.4622."},
+		{func(w *schemas.Waiting) { w.ApproveURL = "" }, "Not placed yet: it waits for its owner until 08:01:00 UTC, who decides (approval 190). It would cost at most $5.4622."},
+		{func(w *schemas.Waiting) { w.Status = "rejected" }, "Not placed: it waited for its owner, and its owner rejected it (approval 190)."},
+		{func(w *schemas.Waiting) { w.Status = "expired" }, "Not placed: it waited for its owner, and nobody decided in time (approval 190)."},
+		{func(w *schemas.Waiting) { w.Status = "canceled" }, "Not placed: it waited for its owner, and it was canceled (approval 190)."},
+	} {
+		w := waits
+		c.change(&w)
+		var p schemas.Placed
+		p.Await(&w)
+		if got := PlacedText(in, "btc-15m", &p); got != c.want {
+			t.Errorf("%s\nwant\n%s", got, c.want)
+		}
+	}
+	done := schemas.Placed{Outcome: schemas.Outcome{OrderID: 7, Status: "executed", FilledQty: 7, Fills: []schemas.OutcomeFill{{TickYes: 5600, Qty: 7}}}}
+	if got, want := PlacedText(in, "btc-15m", &done), "Bought 7 YES in btc-15m at 56¢ for $3.92. Order 7."; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	preview := schemas.Preview{Status: "executed", Fills: []schemas.OutcomeFill{{TickYes: 5600, Qty: 7}}, NeedsApproval: true, WorstLoss: 39_200, BestPayout: 70_000}
+	if got, want := PreviewText(in, "btc-15m", &preview), "It would wait for its owner. If that approved it now: Would buy 7 YES in btc-15m at 56¢ for $3.92. Worst loss $3.92, best payout $7.00; free cash after it $0.00."; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	for _, status := range core.AskStatuses()[1:] {
+		if ApprovalEnd(status, "") == status {
+			t.Errorf("%s has no words", status)
+		}
+	}
+	if got, want := ApprovalEnd("canceled", "halted"), "it was canceled: the agent was stopped"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestReasons checks that the terminal and the page have the same words for each reason of the venue.
 func TestReasons(t *testing.T) {
 	page, err := os.ReadFile("../../../lanes/portal/web/src/shared/errors.ts")
@@ -64,7 +105,7 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s: %q, and the page says %q", w[1], got, w[2])
 		}
 	}
-	named := core.Reasons()
+	named := append(core.Reasons(), core.KeyRevoked.String()) // the last one is of an approval alone
 	for _, r := range named {
 		if reasons[r] == "" {
 			t.Errorf("%s has no words", r)
@@ -80,11 +121,11 @@ func TestReasons(t *testing.T) {
 func TestBoundsAndReplacementText(t *testing.T) {
 	in := &schemas.PlaceOrder{Side: "buy", Outcome: "yes", Qty: 7, WorstTick: schemas.Ptr(schemas.Int(5800))}
 	out := schemas.Outcome{OrderID: 5, Status: "executed", FilledQty: 7, Fills: []schemas.OutcomeFill{{TickYes: 5600, Qty: 7}}}
-	if got, want := OutcomeText(in, "btc-15m", &out), "Bought 7 YES in btc-15m at 56¢ for $3.92. Highest price: 58¢. Order 5."; got != want {
+	if got, want := (orderLabel{in, "btc-15m"}).outcomeText(&out), "Bought 7 YES in btc-15m at 56¢ for $3.92. Highest price: 58¢. Order 5."; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	in.WorstTick, out.WorstTick = nil, 5700
-	if got, want := OutcomeText(in, "btc-15m", &out), "Bought 7 YES in btc-15m at 56¢ for $3.92. Highest price: 57¢. Order 5."; got != want {
+	if got, want := (orderLabel{in, "btc-15m"}).outcomeText(&out), "Bought 7 YES in btc-15m at 56¢ for $3.92. Highest price: 57¢. Order 5."; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	in = &schemas.PlaceOrder{Side: "sell", Outcome: "no", Qty: 20, Tick: schemas.Ptr(schemas.Int(5600))}

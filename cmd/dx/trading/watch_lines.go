@@ -64,6 +64,8 @@ func userLine(e *client.StreamEvent) (of, what string, err error) {
 		return decodeAndDescribe(e.Msg, transferLine)
 	case "account":
 		return decodeAndDescribe(e.Msg, stateLine)
+	case "approval":
+		return decodeAndDescribe(e.Msg, approvalLine)
 	case "deadman":
 		return decodeAndDescribe(e.Msg, deadmanLine)
 	case "group":
@@ -133,6 +135,24 @@ func roundLine(r *schemas.Round) (of, what string) {
 
 func accountLine(a *schemas.WSUserSnapshot) (of, what string) {
 	return noSubject, fmt.Sprintf("account: %s free, %s reserved, %s, %s", cli.FormatDollars(a.Cash.Int64()), cli.FormatDollars(a.Reserved.Int64()), Count(len(a.Orders), "order"), Count(len(a.Positions), "position"))
+}
+
+func approvalLine(e *schemas.ApprovalEvent) (of, what string) {
+	a := &e.Approval
+	end := "waits for its owner"
+	if a.Status != "waiting" {
+		end = ApprovalEnd(a.Status, a.Reason)
+	}
+	return marketLabel(a.MarketID), fmt.Sprintf("approval %s of %s, %s, at most %s: %s", a.ApprovalID, a.Agent, AskedOrder(a), cli.FormatDollars(a.Cost.Int64()), end)
+}
+
+// AskedOrder is the order of an approval in words, such as "buy 10 YES @ 47¢".
+func AskedOrder(a *schemas.AgentApproval) string {
+	at := "@ " + Cents(a.Tick)
+	if a.Type == "market" {
+		at = "at market, worst " + Cents(a.Tick)
+	}
+	return fmt.Sprintf("%s %d %s %s", a.Side, a.Qty, upper(a.Outcome), at)
 }
 
 func orderLine(e *schemas.OrderEvent) (of, what string) {

@@ -162,7 +162,11 @@ func (a *agent) trade(wanted float64) {
 	if p["status"] == "canceled" || p.num("worst_loss") > lossMax {
 		return // nothing would fill, or the loss could be too large
 	}
-	if placed := a.use("place_order", order); placed != nil {
+	switch placed := a.use("place_order", order); {
+	case placed == nil:
+	case placed["status"] == "waiting": // for the owner, above ask_above of the mandate
+		fmt.Printf("waiting   the owner decides at %v\n", placed["approve_url"])
+	default:
 		fmt.Printf("placed    %s: %s, %v filled\n", placed["order_id"], placed["status"], placed["filled_qty"])
 		if placed.num("filled_qty") > 0 {
 			a.settled(market, placed)

@@ -116,6 +116,7 @@ class Agent {
     console.log(`preview   ${QTY} ${outcome} at ${ask} pips: ${preview.status}, fee ${dollars(preview.fee)}, maximum loss ${dollars(preview.worst_loss)}, maximum payout ${dollars(preview.best_payout)}`);
     if (preview.status === "canceled" || BigInt(preview.worst_loss) > LOSS) return console.log("no trade");
     const placed = await this.use("place_order", order);
+    if (placed.status === "waiting") return console.log(`waiting   the owner decides at ${placed.approve_url}`); // above ask_above of the mandate
     console.log(`placed    ${placed.order_id}: ${placed.status}, ${placed.filled_qty} filled`);
     if (placed.filled_qty > 0) await this.settled(market, placed);
   }

@@ -142,6 +142,7 @@ export class Agent {
     if (!preview) return;
     if (preview.status === "canceled" || BigInt(preview.worst_loss) > this.bounds.lossPips) return this.log(`no trade  ${preview.status}, worst loss ${preview.worst_loss} pips`);
     const placed = await this.orNothing("order", () => this.tools.use("place_order", order));
+    if (placed?.status === "waiting") return this.log(`waiting   for the owner, until ${placed.expires_ts}`); // above ask_above of the mandate
     if (placed) this.log(`placed    ${placed.order_id}: ${qty} ${outcome} at ${tick}, ${placed.filled_qty} filled`);
   }
 

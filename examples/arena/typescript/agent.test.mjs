@@ -126,6 +126,18 @@ test("one decision in each stretch of a round, none at its end, and rising ids",
   assert.equal(a.nextId(), String(BigInt(v.sent("place_order")[3].client_order_id) + 1n));
 });
 
+test("an order that waits for the owner is not called placed", async () => {
+  const v = venue({ place_order: () => ({ status: "waiting", approval_id: "51", expires_ts: "300", approve_url: "http://portal/#/approvals/51" }) });
+  const a = agent(v, BUY);
+  /** @type {string[]} */
+  const said = [];
+  a.log = (line) => said.push(line);
+  await a.turn();
+  assert.equal(v.sent("place_order").length, 1);
+  assert.ok(said.includes("waiting   for the owner, until 300"), said.join("\n"));
+  assert.ok(!said.some((line) => line.startsWith("placed")), said.join("\n"));
+});
+
 test("a rejected order, and one that an earlier attempt placed, end nothing; a rejected key does", async () => {
   const first = { order_id: "51", filled_qty: 4 };
   for (const [error, goesOn] of /** @type {[any, boolean][]} */ ([
