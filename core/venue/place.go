@@ -131,29 +131,30 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 		limit: core.InYes(c.Outcome, c.Tick), rate: v.fees.Taker, budget: noBudget,
 	}
 	if a.Agent != nil {
-		if t.violation = v.checkMandate(a, h, ts, t); t.violation != nil {
-			return core.MandateViolation
-		}
+		return v.admitAgents(a, h, ts, t)
 	}
-	if c.Side == core.Sell {
-		return core.OK
-	}
-	if r := v.checkFunds(c, t); r != core.OK {
-		return r
-	}
-	if a.Agent != nil && t.reason == core.NoReason {
-		t.violation = v.checkUnasked(a, h, t)
+	if c.Side == core.Buy {
+		return v.checkFunds(c, t)
 	}
 	return core.OK
 }
 
-// admitUnasked is admit for a replace or a quote, which never waits.
-func (v *Venue) admitUnasked(c *core.PlaceOrder, t *taker) core.Reject {
-	r := v.admit(c, v.now.Ts, t)
-	if r == core.OK && t.violation != nil {
+// admitAgents makes the last checks of an agent's placement: its mandate, its money, and whether it asks. It is apart,
+// because the placements of other accounts would pay for it in registers.
+func (v *Venue) admitAgents(a *account, h *ledger.Holding, ts int64, t *taker) core.Reject {
+	if t.violation = v.checkMandate(a, h, ts, t); t.violation != nil {
 		return core.MandateViolation
 	}
-	return r
+	if t.cmd.Side == core.Sell {
+		return core.OK
+	}
+	if r := v.checkFunds(t.cmd, t); r != core.OK {
+		return r
+	}
+	if t.reason == core.NoReason {
+		t.violation = v.checkUnasked(a, h, t)
+	}
+	return core.OK
 }
 
 // tooLate reports whether ts is after a command's bound, in ns; 0 is none

@@ -53,7 +53,11 @@ func (v *Venue) quote(c *core.QuoteSide) core.Reject {
 	}
 	p := v.quotePlacement(c)
 	var t taker
-	if r := v.admitUnasked(p, &t); r != core.OK {
+	r := v.admit(p, v.now.Ts, &t)
+	if r == core.OK && t.violation != nil {
+		r = core.MandateViolation // a quote never waits
+	}
+	if r != core.OK {
 		v.recordRejected(p, r).Violation = t.violation
 		return r
 	}

@@ -34,7 +34,10 @@ func (v *Venue) replace(c *core.ReplaceOrder) core.Reject {
 	var t taker
 	a.resting--
 	v.ledger.SetAside(c.User, c.Market, c.Side, c.Outcome, left, unit)
-	why := v.admitUnasked(p, &t)
+	why := v.admit(p, v.now.Ts, &t)
+	if why == core.OK && t.violation != nil {
+		why = core.MandateViolation // a replace never waits
+	}
 	a.resting++
 	if why != core.OK {
 		v.ledger.PutBack(c.User, c.Market, c.Side, c.Outcome, left, unit)
