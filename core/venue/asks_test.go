@@ -195,6 +195,8 @@ func TestDecideAsk(t *testing.T) {
 				t.Errorf("%s: the rows are %v", c.what, f.last)
 			case c.rule != 0 && row[0].Violation.Rule != c.rule:
 				t.Errorf("%s: %+v, want rule %v", c.what, row[0].Violation, c.rule)
+			case c.rule == core.RuleAskAbove && *row[0].Violation != core.Violation{Rule: c.rule, Rev: 2, Limit: 30 * 4060, Asked: 30 * 4072}:
+				t.Errorf("%s: %+v", c.what, row[0].Violation)
 			case (c.status == core.AskPlaced) != (e.Order == core.OrderID(f.at.Seq)) || (c.status == core.AskPlaced) != (f.v.Performance(agent).OrdersToday == placed+1):
 				t.Errorf("%s: order %d, %d orders today", c.what, e.Order, f.v.Performance(agent).OrdersToday)
 			}
@@ -346,7 +348,7 @@ func TestAsksEnd(t *testing.T) {
 			if waits := len(f.v.Asks(agent)) == 1; waits != (c.status == core.AskWaiting) {
 				t.Errorf("%s: waits %t", c.what, waits)
 			}
-			if f.cash(agent) > 500_000 || len(f.v.asks.of) > 1 || f.v.asks.all.Len() != len(f.v.Asks(agent)) {
+			if f.cash(agent) > 500_000 || len(f.v.asks.of) != len(f.v.Asks(agent)) || f.v.asks.all.Len() != len(f.v.Asks(agent)) {
 				t.Errorf("%s: %d pips, %d accounts with asks, %d in all", c.what, f.cash(agent), len(f.v.asks.of), f.v.asks.all.Len())
 			}
 		}
@@ -412,5 +414,85 @@ func TestAskInAnImage(t *testing.T) {
 	f.approve(id)
 	if got, err := image.MarshalBinary(); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("the image changed, %v", err)
+	}
+}
+
+// TestSeveralAsks checks that each decision ends one ask and leaves the others, that a void ends those of its market,
+// and that an approved order that trips its group ends what waits in the group.
+func TestSeveralAsks(t *testing.T) {
+	f := newFamily(t)
+	f.must(&core.ActivateRules{Revision: core.RevisionNewest})
+	f.setMandate(askAbove(0))
+	in := func(m core.MarketID, group uint32) uint64 {
+		return f.ask(with(f.order(agent, core.Buy, core.Yes, 4000, 2), func(c *core.PlaceOrder) { c.Market, c.Group = m, group }))
+	}
+	wants := func(what string, ids ...uint64) {
+		t.Helper()
+		var got []uint64
+		for _, x := range f.v.Asks(agent) {
+			got = append(got, x.ID)
+		}
+		if !slices.Equal(got, ids) {
+			t.Errorf("%s: %v wait, want %v", what, got, ids)
+		}
+	}
+	a, b, c, d, e := in(2, 7), in(1, 0), in(1, 0), in(2, 7), in(2, 8)
+	if b != f.at.Seq-3 {
+		t.Errorf("the id is %d, the command had seq %d", b, f.at.Seq-3)
+	}
+	wants("all", a, b, c, d, e)
+	f.must(&core.DecideAsk{Owner: owner, Ask: b})
+	wants("one is rejected", a, c, d, e)
+	f.must(&core.VoidMarket{Market: 1})
+	wants("the market is void", a, d, e)
+	f.must(&core.SetGroup{User: agent, Group: 7, FillLimit: 1, WindowMs: 1000})
+	f.must(with(f.order(other, core.Buy, core.No, 6000, 1), func(c *core.PlaceOrder) { c.Market = 2 }))
+	f.approveAndEnd(a, d)
+	wants("the group has tripped", e)
+	if len(f.v.tripped) != 0 || f.v.accounts[agent].resting != 0 {
+		t.Errorf("%d groups are left to cancel, %d orders rest", len(f.v.tripped), f.v.accounts[agent].resting)
+	}
+	f.must(&core.CancelAll{User: agent})
+	wants("all are canceled")
+	if len(f.v.asks.of) != 0 {
+		t.Error("an agent without asks is kept")
+	}
+}
+
+// approveAndEnd approves what waits, which ends another ask with its group.
+func (f *family) approveAndEnd(id, ended uint64) {
+	f.Helper()
+	f.must(&core.DecideAsk{Owner: owner, Ask: id, Approve: true})
+	list := eventsOf[*core.AskChanged](f)
+	if len(list) != 2 || list[0].Status != core.AskPlaced || list[1].Ask.ID != ended || list[1].Reason != core.GroupLimit {
+		f.Errorf("the approval ends %v", list)
+	}
+}
+
+// TestEndedAsksLeaveNoTimers checks that the timers of asks that have ended do not stay in memory.
+func TestEndedAsksLeaveNoTimers(t *testing.T) {
+	f := newFamily(t)
+	f.setMandate(askAbove(0))
+	for range 3_000 {
+		f.at.Seq++
+		f.at.Ts++
+		f.id++
+		o := &core.PlaceOrder{User: agent, ClientID: f.id, Market: 3, Tick: 4000, Qty: 1}
+		if r := f.v.Apply(f.at, o, &core.Events{}); r != core.OK {
+			t.Fatal(r)
+		}
+		id := f.at.Seq
+		f.at.Seq++
+		f.at.Ts++
+		if r := f.v.Apply(f.at, &core.DecideAsk{Owner: owner, Ask: id}, &core.Events{}); r != core.OK {
+			t.Fatal(r)
+		}
+		keep := &core.PlaceOrder{User: agent, ClientID: f.id + 10_000, Market: 1, Tick: 4000, Qty: 1} // the earliest, so that none is outdated at the head
+		if f.id == 1 {
+			f.must(keep)
+		}
+		if f.v.Due(); len(f.v.asks.timers.heap) > 1_100 {
+			t.Fatalf("%d timers", len(f.v.asks.timers.heap))
+		}
 	}
 }
