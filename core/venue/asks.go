@@ -89,9 +89,7 @@ func (v *Venue) decideAsk(c *core.DecideAsk) core.Reject {
 	}
 	v.emitAsk(core.AskChanged{Ask: *x, Status: core.AskPlaced, Order: core.OrderID(v.now.Seq)})
 	v.enter(p, &t)
-	if len(v.tripped) > 0 {
-		v.cancelTripped()
-	}
+	v.cancelTripped()
 	return core.OK
 }
 
