@@ -29,6 +29,8 @@ const ERRORS: Record<string, string> = {
   missing_scope: 'This key may not do that.',
   stale_mandate: 'The bounds were changed elsewhere. The form has them as they are now: make your change again.',
   duplicate_agent_name: 'You have used this name before.',
+  approval_limit: 'Twenty orders of this agent wait for its owner already. Cancel one of them, or wait for a decision.',
+  unknown_approval: 'There is no such order that waits for you.',
   agent_limit: 'You have as many agents as an account can have. Close one.',
 }
 
@@ -53,6 +55,7 @@ const REASONS: Record<string, string> = {
   halted: 'the agent was stopped',
   mandate_expired: 'the mandate expired',
   reduce_only: 'it would have added to the position',
+  key_revoked: 'its key was revoked',
 }
 
 // reasonOf says why an order was canceled.
@@ -81,5 +84,5 @@ function ruleOf(e: VenueError): string {
   const room = details?.headroom
   if (!rule) return '' // a past order has the code alone
   if (room === undefined) return `: ${refusal(rule) ?? words(rule)}`
-  return `: ${refusal(rule) ?? words(rule)}, ${/cost|loss/.test(rule) ? fine(Number(room)) : rule === 'price_collar' ? `${cents(Number(room))}¢` : room} is left`
+  return `: ${refusal(rule) ?? words(rule)}, ${/cost|loss|ask/.test(rule) ? fine(Number(room)) : rule === 'price_collar' ? `${cents(Number(room))}¢` : room} is left`
 }
