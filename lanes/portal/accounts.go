@@ -81,10 +81,10 @@ func (l *lane) accountPath(path string) bool {
 	switch path {
 	case oauth.ConsentPath:
 		return l.OAuth != nil
-	case "/account", "/keys", "/agents", "/balance", "/deposits", "/deposit-address", "/withdrawals":
+	case "/account", "/keys", "/agents", "/approvals", "/balance", "/deposits", "/deposit-address", "/withdrawals":
 		return true
 	}
-	return strings.HasPrefix(path, "/keys/") || strings.HasPrefix(path, "/agents/")
+	return strings.HasPrefix(path, "/keys/") || strings.HasPrefix(path, "/agents/") || strings.HasPrefix(path, "/approvals/")
 }
 
 // accountAudit returns the audit mark of an account's commands.
