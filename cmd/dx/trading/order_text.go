@@ -145,7 +145,6 @@ var reasons = map[string]string{
 	"operator":              "by the operator",
 	"halted":                "the agent was stopped",
 	"mandate_expired":       "the mandate expired",
-	"key_revoked":           "its key was revoked",
 	"reduce_only":           "it would have added to the position",
 }
 

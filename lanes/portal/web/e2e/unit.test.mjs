@@ -1229,6 +1229,7 @@ test('an approval says what the order is, what it costs and how it ended', async
 test('what has ended never waits again, and a decision is sent as it was', async () => {
   globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} }
   globalThis.localStorage = { getItem: () => null }
+  globalThis.document = { hidden: false }
   try {
     const { VenueError } = await load('venue/rest.ts')
     const { session } = await load('account/owner.svelte.ts')
@@ -1293,7 +1294,6 @@ test('what has ended never waits again, and a decision is sent as it was', async
     approvals.live(store)
     assert.equal(approvals.all.size, 0)
   } finally {
-    delete globalThis.sessionStorage
-    delete globalThis.localStorage
+    for (const name of ['sessionStorage', 'localStorage', 'document']) delete globalThis[name]
   }
 })
