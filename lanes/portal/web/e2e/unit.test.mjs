@@ -1208,7 +1208,7 @@ test('an approval says what the order is, what it costs and how it ended', async
   assert.deepEqual(sums(asking).map((r) => r.value), ['$500.0001', '$500.0001', '$1,200.00', '$0.00'])
   assert.equal(new Date(ends(asking)).toISOString(), '2023-11-14T22:20:00.000Z')
   assert.equal(ends({ ...asking, category: 99 }), 0)
-  assert.match(manner(asking), /rests in the book until the round ends/)
+  assert.match(manner(asking), /rests until the round ends/)
   assert.match(manner({ ...asking, type: 'market', tif: 'ioc' }), /is canceled/)
   // What one pays for an outcome now is what the other side of the book leaves.
   assert.deepEqual(['yes', 'no'].flatMap((outcome) => ['buy', 'sell'].map((side) => crosses({ ...asking, side, outcome }, 4000, 4500))), [4500, 4000, 6000, 5500])

@@ -228,14 +228,14 @@ await run({
     const row = page.locator('[data-test="agent"][data-name="scout"]')
     await row.getByRole('button', { name: 'scout' }).first().click()
     await row.filter({ hasText: 'asks you above $5.00 a round' }).waitFor()
-    for (const operation of ['place_order', 'approve_order', 'reject_order']) await page.locator(`[data-test="activity"][data-operation="${operation}"]`).filter({ has: page.getByRole('link', { name: 'approval' }) }).first().waitFor()
+    for (const operation of ['place_order', 'approve_order', 'reject_order']) await page.locator(`[data-test="activity"][data-operation="${operation}"]`).filter({ has: page.locator('a[href^="#/approvals/"]') }).first().waitFor()
     await row.locator('[data-test="edit"]').click()
     assert.equal(await row.locator('[name=ask_above]').inputValue(), '5')
     await row.locator('[name=ask_above]').fill('7.5')
     await button('Save bounds').click()
     await row.filter({ hasText: 'asks you above $7.50 a round' }).waitFor()
     assert.equal((await owner('GET', `/agents/${scout.user_id}/mandate`)).mandate.ask_above, '75000')
-    await page.locator('[data-test="approval-row"][data-status="placed"] a').first().click()
+    await page.locator('[data-test="approval-row"][data-status="placed"] a').last().click()
     await test('became').filter({ hasText: 'Approved and placed as order' }).waitFor()
   },
 

@@ -26,7 +26,7 @@ export function limit(o: Order): string {
 export function manner(o: Order): string {
   if (o.type === 'market' || o.tif === 'ioc') return 'What does not fill at once is canceled.'
   if (o.tif === 'fok') return 'It fills at once and completely, or is canceled.'
-  return o.tif === 'gtt' ? 'What does not fill at once rests in the book for a time that the agent set.' : 'What does not fill at once rests in the book until the round ends.'
+  return o.tif === 'gtt' ? 'What does not fill at once rests for a time that the agent set.' : 'What does not fill at once rests until the round ends.'
 }
 
 // crosses is the price in pips at which an order fills at once, by the best prices of YES (0 is none); undefined if

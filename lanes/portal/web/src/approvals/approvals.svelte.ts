@@ -23,6 +23,7 @@ export class Approvals {
   #owner: Owner | undefined
   readonly #bySocket = new Set<U64>()
   readonly #byToken = new Set<U64>()
+  readonly #decided = new Set<U64>() // on this page
 
   // newest are all that are known, the newest first.
   get newest(): AgentApproval[] {
@@ -90,6 +91,7 @@ export class Approvals {
     const owner = this.#owner
     if (!owner || this.deciding.has(id)) return
     this.deciding = new Set([...this.deciding, id])
+    this.#decided.add(id)
     this.#say(id, '')
     try {
       const { approval, order } = await owner.decide(id, approve)
@@ -129,7 +131,8 @@ export class Approvals {
     this.#merge(list)
   }
 
-  // #merge stores approvals from either source, of which one may be behind: what has ended never waits again.
+  // #merge stores approvals from either source, of which one may be behind: what has ended never waits again. The
+  // card of one that the owner has decided elsewhere goes; any other end stays until it is dismissed.
   #merge(list: readonly AgentApproval[]): void {
     const news = list.filter((a) => {
       const have = this.all.get(a.approval_id)
@@ -140,7 +143,8 @@ export class Approvals {
     for (const [id, a] of all) if (all.size > KEPT && a.status !== 'waiting') all.delete(id)
     this.all = all
     const asked = news.filter((a) => a.status === 'waiting').sort((a, b) => (after(a.approval_id, b.approval_id) ? 1 : -1))
-    this.cards = [...this.cards.filter((id) => all.has(id)), ...asked.map((a) => a.approval_id)]
+    const elsewhere = new Set(news.filter((a) => !this.#decided.has(a.approval_id) && ['placed', 'refused', 'rejected'].includes(a.status)).map((a) => a.approval_id))
+    this.cards = [...this.cards.filter((id) => all.has(id) && !elsewhere.has(id)), ...asked.map((a) => a.approval_id)]
     for (const a of asked) alerts.raise('approval', `${a.agent} asks: ${wanted(a)}`)
   }
 }

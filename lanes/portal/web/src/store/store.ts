@@ -395,13 +395,13 @@ export class TradingStore implements Listener {
     }
   }
 
-  // rowBefore returns the last second of a round that had ended at a time in ms; undefined if the venue has none,
-  // or does not answer.
-  async rowBefore(r: Round, at: number): Promise<RoundRow | undefined> {
+  // rowAt returns the last second of a round that had ended at a time in ms, or the one of the opening, in which the
+  // time is; undefined if the venue has none, or does not answer.
+  async rowAt(r: Round, at: number): Promise<RoundRow | undefined> {
     const secs = Math.ceil((this.clock.now() - at) / 1000)
     try {
       const rows = await this.#history(r, Math.min(1000, Math.max(0, secs) + 5))
-      return rows?.find((row) => ms(row.ts) + 1000 <= at)
+      return rows?.find((row) => ms(row.ts) + 1000 <= at) ?? rows?.findLast((row) => ms(row.ts) <= at)
     } catch (e) {
       if (e instanceof VenueError || e instanceof TypeError) return undefined
       throw e
