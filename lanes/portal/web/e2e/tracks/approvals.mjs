@@ -269,10 +269,30 @@ await run({
     await became(first, 'You rejected it.')
   },
 
-  async 'the page of an agent’s own key says that its order waits, and what became of it'() {
-    const own = page
+  async 'an account without a key decides, and the page of an agent’s own key says that its order waits'() {
+    // Without a key the account token decides all the same, and the card says what it does not know.
+    const asked = await asks(scout, await roundWith(60_000), { tick: 200 })
     await go('Account')
+    await card(asked, 'waiting').waitFor()
+    await test('fold').click()
     await test('sign-out').click()
+    await page.locator('[name=token]').waitFor()
+    assert.equal(await test('approvals').count(), 0)
+    await page.evaluate((id) => (location.hash = `#/approvals/${id}`), asked.approval_id)
+    await signIn()
+    await card(asked, 'waiting').filter({ hasText: 'An account token reads no prices.' }).waitFor()
+    for (const [width, height] of SIZES) {
+      await page.setViewportSize({ width, height })
+      await card(asked).locator('[data-test="approve"][aria-disabled="false"]').waitFor()
+      await snap(`${width}-approvals-alone`)
+      await faultless(`approvals without a key at ${width} × ${height}`)
+    }
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await press(asked, 'reject')
+    await became(asked, 'You rejected it.')
+    await page.getByRole('link', { name: 'Agents' }).first().click()
+    await test('agents').waitFor()
+    await button('Forget token').click()
     await page.getByRole('link', { name: 'Sign in with a key' }).click()
     await page.locator('[name=key]').fill(scout.api_key)
     await page.locator('[name=secret]').fill(scout.secret)
@@ -303,6 +323,5 @@ await run({
     await test('order-result').filter({ hasText: /^Not placed yet: it waits/ }).waitFor()
     expected(/net::ERR_FAILED\b/)
     assert.equal((await owner('GET', '/approvals?status=waiting')).approvals.length, 1)
-    act(own)
   },
 })

@@ -1,6 +1,6 @@
 import { VenueError } from '../venue/rest.ts'
 import { type AgentApproval, ms, type Order, type PlaceOrder, type Placed, type Waiting } from '../venue/wire.ts'
-import { cents, clock, dollars, fine, grouped } from '../shared/format.ts'
+import { cents, clock, dollars, grouped } from '../shared/format.ts'
 import { errorOf, reasonOf } from '../shared/errors.ts'
 
 // OrderResult is what became of an order, in words.
@@ -20,8 +20,8 @@ export function behind(ahead: number | undefined): string {
 const named = (o: { side: string; outcome: string }, qty: number): string => `${o.side === 'buy' ? 'Bought' : 'Sold'} ${grouped(qty)} ${o.outcome.toUpperCase()}`
 
 // waits says that an order is not placed before its owner approves it.
-export function waits(p: Pick<Waiting, 'cost' | 'expires_ts'>): OrderResult {
-  return { tone: 'plain', text: `Not placed yet: it waits for the owner until ${clock(ms(p.expires_ts))} UTC. It can cost ${fine(Number(p.cost))}; nothing is reserved.` }
+export function waits(p: Pick<Waiting, 'expires_ts'>): OrderResult {
+  return { tone: 'plain', text: `Not placed yet: it waits for the owner until ${clock(ms(p.expires_ts))} UTC. Nothing is reserved.` }
 }
 
 // placed says what became of an order that the venue answered.

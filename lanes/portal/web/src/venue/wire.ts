@@ -349,7 +349,6 @@ export interface Placed {
 export interface Waiting {
   status: 'waiting'
   approval_id: U64
-  cost: U64
   expires_ts: U64
 }
 
