@@ -81,7 +81,7 @@ func (l *lane) accountPath(path string) bool {
 	switch path {
 	case oauth.ConsentPath:
 		return l.OAuth != nil
-	case "/account", "/keys", "/agents", "/balance", "/deposits", "/deposit-address", "/withdrawals", "/approvals":
+	case "/account", "/keys", "/agents", "/approvals", "/balance", "/deposits", "/deposit-address", "/withdrawals":
 		return true
 	}
 	return strings.HasPrefix(path, "/keys/") || strings.HasPrefix(path, "/agents/") || strings.HasPrefix(path, "/approvals/")

@@ -43,7 +43,7 @@ function inspect() {
   const leaves = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   for (let text = leaves.nextNode(); text; text = leaves.nextNode()) {
     const e = text.parentElement
-    if (!text.data.trim() || !seen(e) || e.closest('.hidden, [data-test=notice], [data-test=result-card], thead, .bar, dialog')) continue
+    if (!text.data.trim() || !seen(e) || e.closest('.hidden, [data-test=notice], [data-test=result-card], [data-test=approvals], thead, .bar, dialog')) continue
     const range = document.createRange()
     range.selectNodeContents(text)
     for (const r of range.getClientRects()) {

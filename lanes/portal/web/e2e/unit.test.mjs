@@ -544,13 +544,13 @@ test('presets are valid mandates in pips', async () => {
     assert.deepEqual(mandateOf(bounds, now), want[name])
     assert.equal(mandateFault(mandateOf(bounds, now), now), undefined)
   }
-  assert.deepEqual(mandateOf({ orderCost: null, openCost: 0, dailyLoss: null, collar: null, hours: null }, now), { max_open_cost: '0' })
+  assert.deepEqual(mandateOf({ orderCost: null, openCost: 0, dailyLoss: null, collar: null, askAbove: 7.5, hours: null }, now), { max_open_cost: '0', ask_above: '75000' })
 })
 
 test('new bounds keep what they do not name', async () => {
   const { boundsOf, changed } = await load('agents/mandate.ts')
   const m = { categories: [1], max_order_cost: '20000', max_open_cost: '50000', price_collar: 300, expires_ts: '9000000000' }
-  assert.deepEqual(boundsOf(m), { orderCost: 2, openCost: 5, dailyLoss: null, collar: 3, hours: null })
+  assert.deepEqual(boundsOf(m), { orderCost: 2, openCost: 5, dailyLoss: null, collar: 3, askAbove: null, hours: null })
   assert.deepEqual(changed(m, boundsOf(m), 0), m)
   assert.deepEqual(changed(m, { ...boundsOf(m), orderCost: 3, openCost: null, hours: 1 }, 0), { categories: [1], max_order_cost: '30000', price_collar: 300, expires_ts: '3600000000000' })
 })
@@ -579,10 +579,10 @@ test('a series without a round waits for the next period', async () => {
 test('the bounds of an agent in short', async () => {
   const { terms } = await load('agents/mandate.ts')
   const all = {
-    expires_ts: '7200000000000', reduce_only: true, categories: [1, 9], price_collar: 250, max_order_qty: 1500, max_market_cost: '70000', max_order_cost: '20000',
+    expires_ts: '7200000000000', reduce_only: true, categories: [1, 9], price_collar: 250, max_order_qty: 1500, max_market_cost: '70000', max_order_cost: '20000', ask_above: '75000',
     max_open_orders: 1, max_orders_per_day: 2, max_open_cost: '3', max_daily_loss: '4', // these are gauges
   }
-  assert.deepEqual(terms(all, 0), ['orders up to $2.00', '$7.00 a market', '1,500 contracts an order', 'collar 2.5¢', 'BTC 60 s, WTI 15 min', 'reduce-only', 'expires in 2 h'])
+  assert.deepEqual(terms(all, 0), ['orders up to $2.00', '$7.00 a market', '1,500 contracts an order', 'collar 2.5¢', 'BTC 60 s, WTI 15 min', 'reduce-only', 'asks you above $7.50 a round', 'expires in 2 h'])
   assert.deepEqual(terms({ reduce_only: false, max_open_cost: '3' }, 0), [])
   assert.deepEqual(terms({ expires_ts: '0' }, 1), ['expired 1970-01-01 00:00'])
 })
@@ -592,20 +592,20 @@ test('a bad mandate is found before it is sent, with its field', async () => {
   const now = 1000
   for (const good of [
     {}, { reduce_only: false }, { max_order_cost: '0' }, { max_order_cost: '18446744073709551615' }, { price_collar: 0 }, { price_collar: 9998 },
-    { max_order_qty: 1_000_000 }, { max_open_orders: 0 }, { max_orders_per_day: 4294967295 }, { categories: [9, 1] }, { expires_ts: '1000000001' },
+    { max_order_qty: 1_000_000 }, { max_open_orders: 0 }, { max_orders_per_day: 4294967295 }, { categories: [9, 1] }, { expires_ts: '1000000001' }, { ask_above: '0' },
   ]) assert.equal(mandateFault(good, now), undefined, JSON.stringify(good))
   for (const bad of [
     { max_cost: '1' }, { toString: 1 }, { max_order_cost: 5 }, { max_order_cost: '-1' }, { max_order_cost: '1.5' }, { max_order_cost: '18446744073709551616' }, { max_open_cost: 'NaN' },
     { max_daily_loss: null }, { max_market_cost: '' }, { price_collar: 9999 }, { price_collar: -1 }, { price_collar: 0.5 }, { price_collar: '300' }, { max_order_qty: 0 }, { max_order_qty: 1_000_001 },
     { max_open_orders: 4294967296 }, { max_orders_per_day: -1 }, { categories: [] }, { categories: [0] }, { categories: [10] }, { categories: [1, 1] }, { categories: 1 },
-    { reduce_only: 1 }, { expires_ts: '1000000000' }, { expires_ts: 2000000000 },
+    { reduce_only: 1 }, { ask_above: 5 }, { expires_ts: '1000000000' }, { expires_ts: 2000000000 },
   ]) assert.equal(mandateFault(bad, now)?.field, Object.keys(bad)[0], JSON.stringify(bad))
   const careful = mandateOf(presets.careful, now)
   assert.equal(agentFault('btc-1', 50, careful, now), undefined)
   assert.equal(agentFault('btc-1', null, careful, now), undefined)
   for (const name of ['', '-a', 'A', 'a b', 'é', 'a'.repeat(33)]) assert.equal(agentFault(name, 50, careful, now)?.field, 'name')
   assert.equal(agentFault('a', -1, careful, now)?.field, 'fund')
-  for (const [key, value, field] of [['orderCost', -1, 'max_order_cost'], ['openCost', -1, 'max_open_cost'], ['dailyLoss', 1e30, 'max_daily_loss'], ['collar', 100, 'price_collar'], ['hours', 0, 'expires_ts'], ['hours', -1, 'expires_ts']]) {
+  for (const [key, value, field] of [['orderCost', -1, 'max_order_cost'], ['openCost', -1, 'max_open_cost'], ['dailyLoss', 1e30, 'max_daily_loss'], ['collar', 100, 'price_collar'], ['askAbove', -1, 'ask_above'], ['hours', 0, 'expires_ts'], ['hours', -1, 'expires_ts']]) {
     assert.equal(mandateFault(mandateOf({ ...presets.careful, [key]: value }, now), now)?.field, field)
   }
 })
@@ -621,11 +621,12 @@ test('gauges show the bounds of an account that are set', async () => {
 })
 
 // storeOf is a store whose venue answers by answers, one after the other: an error to throw, or a
-// response. It keeps the requests.
-function storeOf(VenueError, answers) {
+// response. It keeps the requests, but for those about approvals, which are waiting.
+function storeOf(VenueError, answers, waiting = []) {
   const sent = []
   const limited = () => new VenueError(429, 'rate_limited', { error: { code: 'rate_limited', details: { retry_after_ms: '2' } } })
   const call = async (method, target, body) => {
+    if (target.startsWith('/v1/portfolio/approvals')) return { approvals: waiting }
     sent.push({ method, target, ...(body ? JSON.parse(body) : {}) })
     const answer = answers.shift()
     if (answer === 'limited') throw limited()
@@ -670,10 +671,10 @@ test('a close says what it could not sell', async () => {
 
 // settled sends an order to a venue that answers by answers, and returns what became of it with the requests.
 // If it is late, every look at the clock is ten seconds after the one before.
-async function settled(answers, late = false) {
+async function settled(answers, late = false, waiting = []) {
   const { VenueError } = await load('venue/rest.ts')
   const { Submission } = await load('ticket/submission.svelte.ts')
-  const { store, sent } = storeOf(VenueError, answers)
+  const { store, sent } = storeOf(VenueError, answers, waiting)
   const submission = new Submission(store)
   const real = performance.now
   let now = 0
@@ -697,6 +698,19 @@ test('nothing was placed once the venue has no order behind a cancel', async () 
   assert.deepEqual(never.sent, ['POST ', 'GET ?client_order_id=7', 'DELETE /by-client-order-id/7', 'GET ?client_order_id=7', 'DELETE /by-client-order-id/7', 'GET ?client_order_id=7'])
   const after = await settled([timeout, none, {}, { orders: [{ ...rested, status: 'canceled', reason: 'user_cancel', remaining_qty: 0 }] }], true)
   assert.equal(after.text, 'The answer was lost, but your order arrived once: canceled: by you.')
+})
+
+test('an order that waits for its owner is not placed, not failed, and not sent again after a lost answer', async () => {
+  const waiting = { status: 'waiting', approval_id: '9', client_order_id: '7', cost: '123400', expires_ts: '1700000000000000000', reason: '' }
+  const says = 'Not placed yet: it waits for the owner until 22:13:20 UTC. Nothing is reserved.'
+  assert.deepEqual(await settled([waiting]), { text: says, sent: ['POST '] })
+  const none = { orders: [] }
+  const lost = [new TypeError('lost'), none]
+  assert.deepEqual(await settled([...lost], false, [{ ...waiting, client_order_id: '8' }, waiting]), { text: says, sent: ['POST ', 'GET ?client_order_id=7'] })
+  const over = await settled([...lost], false, [{ ...waiting, status: 'canceled', reason: 'halted' }])
+  assert.equal(over.text, 'The answer was lost. The order waited for the owner and was not placed: the agent was stopped.')
+  const placed = await settled([...lost, new TypeError('lost'), { orders: [rested] }], false, [{ ...waiting, status: 'placed', order_id: '10' }])
+  assert.equal(placed.text, 'The answer was lost, but your order arrived once: 10 rest in the book at 40.0¢.')
 })
 
 test('a rejected repeat settles an order only if the core rejected it', async () => {
@@ -1180,4 +1194,106 @@ test('what an agent can have at risk is bounded by its money and its mandate', a
   assert.equal(atRisk(1_000_000, { max_open_cost: '300000', max_daily_loss: '200000' }), 200_000)
   assert.equal(atRisk(50_000, { max_open_cost: '100000' }), 50_000)
   assert.equal(atRisk(50_000, { max_open_cost: '0' }), 0)
+})
+
+const asking = {
+  approval_id: '9', user_id: 7, agent: 'scout', status: 'waiting', reason: '', market_id: 1, generation: 1, round_number: '5', category: 2, side: 'buy', outcome: 'no', type: 'limit', tick: 4150, qty: 1200,
+  tif: 'gtc', cost: '5000001', open_cost: '0', client_order_id: '7', created_ts: '1700000130000000000', expires_ts: '1700000400000000000', decided_ts: '0', order_id: null,
+}
+
+test('an approval says what the order is, what it costs and how it ended', async () => {
+  const { became, crosses, ends, limit, manner, sums, wanted } = await load('approvals/approval.ts')
+  assert.equal(`${wanted(asking)} ${limit(asking)}`, 'Buy 1,200 NO at 41.5¢ or less')
+  assert.equal(limit({ ...asking, side: 'sell', tick: 200 }), 'at 2¢ or more')
+  assert.deepEqual(sums(asking).map((r) => r.value), ['$500.0001', '$500.0001', '$1,200.00', '$0.00'])
+  assert.equal(new Date(ends(asking)).toISOString(), '2023-11-14T22:20:00.000Z')
+  assert.equal(ends({ ...asking, category: 99 }), 0)
+  assert.match(manner(asking), /rests until the round ends/)
+  assert.match(manner({ ...asking, type: 'market', tif: 'ioc' }), /is canceled/)
+  // What one pays for an outcome now is what the other side of the book leaves.
+  assert.deepEqual(['yes', 'no'].flatMap((outcome) => ['buy', 'sell'].map((side) => crosses({ ...asking, side, outcome }, 4000, 4500))), [4500, 4000, 6000, 5500])
+  assert.equal(crosses(asking, 0, 4500), undefined)
+  assert.equal(crosses({ ...asking, outcome: 'yes' }, 4000, 0), undefined)
+  const end = (status, reason = '', order) => became({ ...asking, status, reason, order_id: status === 'placed' ? '33' : null }, order)?.text
+  assert.equal(end('waiting'), undefined)
+  assert.equal(end('placed'), 'Approved and placed as order 33.')
+  assert.equal(end('placed', '', { order_id: '33', status: 'executed', filled_qty: 1200, resting_qty: 0, fills: [{ tick_yes: 6000, qty: 1200, path: 'direct' }] }), 'Bought 1,200 NO at 40.0¢ for $480.00 before fees.')
+  assert.equal(end('refused', 'insufficient_balance'), 'Approved, but not placed: the free cash of the agent no longer covers it.')
+  assert.equal(end('refused', 'market_paused'), 'Approved, but not placed: trading is paused. Canceling still works.')
+  assert.equal(end('rejected'), 'You rejected it. Nothing was placed.')
+  assert.equal(end('expired'), 'It expired without a decision. Nothing was placed.')
+  assert.equal(end('canceled', 'key_revoked'), 'Canceled: its key was revoked. Nothing was placed.')
+  assert.equal(end('canceled', 'user_cancel'), 'Canceled: by the agent. Nothing was placed.')
+})
+
+test('what has ended never waits again, and a decision is sent as it was', async () => {
+  globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} }
+  globalThis.localStorage = { getItem: () => null }
+  globalThis.document = { hidden: false }
+  try {
+    const { VenueError } = await load('venue/rest.ts')
+    const { session } = await load('account/owner.svelte.ts')
+    const { Approvals } = await load('approvals/approvals.svelte.ts')
+    const approvals = new Approvals()
+    const store = { me: 1, account: { approvals: new Map([['9', asking], ['8', { ...asking, approval_id: '8', user_id: 1 }]]) } }
+    approvals.live(store)
+    assert.deepEqual([approvals.cards, [...approvals.all.keys()]], [['9'], ['9']], 'what the key itself has asked is no card')
+
+    const sent = []
+    const answers = [new TypeError('lost'), { approval: { ...asking, status: 'placed', order_id: '33' } }]
+    const owner = {
+      decide: async (id, approve) => {
+        sent.push([id, approve])
+        const answer = answers.shift()
+        if (answer instanceof Error) throw answer
+        return answer
+      },
+      approval: async () => ({ ...asking, status: 'expired' }),
+      approvals: async () => ({ approvals: [asking], as_of_seq: '20' }),
+    }
+    await approvals.decide('9', true)
+    assert.deepEqual(sent, [], 'nobody decides without a token')
+    approvals.use(owner)
+    const [first] = [approvals.decide('9', true), approvals.decide('9', true)]
+    await first
+    assert.match(approvals.troubles.get('9'), /counts once/)
+    await approvals.decide('9', true)
+    assert.deepEqual(sent, [['9', true], ['9', true]], 'a second press during the first sends nothing')
+    assert.deepEqual([approvals.all.get('9').status, approvals.troubles.size, approvals.deciding.size], ['placed', 0, 0])
+    approvals.live(store)
+    await approvals.read(false)
+    assert.equal(approvals.all.get('9').status, 'placed', 'an older answer')
+    assert.deepEqual(approvals.cards, ['9'], 'its end is shown until it is dismissed')
+    approvals.dismiss('9')
+    assert.deepEqual(approvals.cards, [])
+
+    // What is no longer in the list of those that wait is read, and an order that came after that list is not.
+    const later = (id) => ({ ...asking, approval_id: id })
+    owner.approvals = async () => ({ approvals: [later('10'), later('21')], as_of_seq: '21' })
+    await approvals.read(false)
+    owner.approvals = async () => ({ approvals: [], as_of_seq: '20' })
+    owner.approval = async (id) => ({ ...later(id), status: 'expired' })
+    await approvals.read(false)
+    assert.deepEqual(['10', '21'].map((id) => approvals.all.get(id).status), ['expired', 'waiting'])
+
+    // Somebody else was faster; and a token that ended is forgotten.
+    owner.decide = async () => {
+      throw new VenueError(409, 'invalid_transition')
+    }
+    await approvals.decide('21', false)
+    assert.deepEqual([approvals.all.get('21').status, approvals.troubles.size], ['expired', 0])
+    session.owner = owner
+    owner.approvals = async () => {
+      throw new VenueError(401, 'unauthorized')
+    }
+    await approvals.read(false)
+    assert.equal(session.owner, undefined)
+    approvals.use(undefined)
+    assert.deepEqual([...approvals.all.keys()], ['9'], 'what the socket has stays')
+    store.account.approvals.clear()
+    approvals.live(store)
+    assert.equal(approvals.all.size, 0)
+  } finally {
+    for (const name of ['sessionStorage', 'localStorage', 'document']) delete globalThis[name]
+  }
 })

@@ -324,11 +324,11 @@ await run({
     await page.locator('[name=agent]').selectOption('A new agent')
     await page.locator('body').click({ position: { x: 2, y: 2 } })
     const order = []
-    for (let n = 0; n < 14; n++) {
+    for (let n = 0; n < 15; n++) {
       await page.keyboard.press('Tab')
       order.push(await page.evaluate(() => document.activeElement.getAttribute('name') || document.activeElement.textContent.trim()))
     }
-    assert.deepEqual(order, ['Use another account', 'agent', 'agent_name', 'fund', 'expires', 'Careful', 'Normal', 'Loose', 'max_order_cost', 'max_open_cost', 'max_daily_loss', 'price_collar', 'Deny', 'Allow'])
+    assert.deepEqual(order, ['Use another account', 'agent', 'agent_name', 'fund', 'expires', 'Careful', 'Normal', 'Loose', 'max_order_cost', 'max_open_cost', 'max_daily_loss', 'price_collar', 'ask_above', 'Deny', 'Allow'])
     assert.notEqual(await test('allow').evaluate((e) => getComputedStyle(e).outlineStyle), 'none')
     await forgotten()
     await page.goto(asked.url)

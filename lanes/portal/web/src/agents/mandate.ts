@@ -9,15 +9,16 @@ export interface Bounds {
   openCost: number | null
   dailyLoss: number | null
   collar: number | null
+  askAbove: number | null
   hours: number | null
 }
 
 export type Preset = 'careful' | 'normal' | 'loose'
 
 export const presets: Record<Preset, Bounds> = {
-  careful: { orderCost: 2, openCost: 10, dailyLoss: 10, collar: 3, hours: 24 },
-  normal: { orderCost: 10, openCost: 50, dailyLoss: 50, collar: 5, hours: 7 * 24 },
-  loose: { orderCost: 50, openCost: 250, dailyLoss: 250, collar: 10, hours: 30 * 24 },
+  careful: { orderCost: 2, openCost: 10, dailyLoss: 10, collar: 3, askAbove: null, hours: 24 },
+  normal: { orderCost: 10, openCost: 50, dailyLoss: 50, collar: 5, askAbove: null, hours: 7 * 24 },
+  loose: { orderCost: 50, openCost: 250, dailyLoss: 250, collar: 10, askAbove: null, hours: 30 * 24 },
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/
@@ -37,18 +38,19 @@ export function mandateOf(b: Bounds, now: number): Mandate {
   if (b.orderCost !== null) m.max_order_cost = pipsOf(b.orderCost)
   if (b.openCost !== null) m.max_open_cost = pipsOf(b.openCost)
   if (b.dailyLoss !== null) m.max_daily_loss = pipsOf(b.dailyLoss)
+  if (b.askAbove !== null) m.ask_above = pipsOf(b.askAbove)
   return m
 }
 
 // boundsOf is the inverse of mandateOf; hours is null, which keeps the time of the mandate.
 export function boundsOf(m: Mandate): Bounds {
   const typed = (pips: U64 | undefined): number | null => (pips === undefined ? null : Number(pips) / 10000)
-  return { orderCost: typed(m.max_order_cost), openCost: typed(m.max_open_cost), dailyLoss: typed(m.max_daily_loss), collar: m.price_collar === undefined ? null : m.price_collar / 100, hours: null }
+  return { orderCost: typed(m.max_order_cost), openCost: typed(m.max_open_cost), dailyLoss: typed(m.max_daily_loss), collar: m.price_collar === undefined ? null : m.price_collar / 100, askAbove: typed(m.ask_above), hours: null }
 }
 
 // changed returns a mandate with other bounds. What the bounds do not name stays.
 export function changed(m: Mandate, b: Bounds, now: number): Mandate {
-  const { max_order_cost: _, max_open_cost: __, max_daily_loss: ___, price_collar: ____, ...rest } = m
+  const { max_order_cost: _, max_open_cost: __, max_daily_loss: ___, price_collar: ____, ask_above: _____, ...rest } = m
   return { ...rest, ...mandateOf(b, now) }
 }
 
@@ -89,6 +91,7 @@ const FIELDS = new Map<string, Field>(Object.entries({
     must: 'list different series from 1 to 9', refused: 'this series is not allowed', term: (v: number[]) => v.map(named).join(', '),
   },
   reduce_only: { valid: (v: unknown) => typeof v === 'boolean', must: 'be true or false', refused: 'only reducing is allowed', term: (v: boolean) => (v ? 'reduce-only' : '') },
+  ask_above: { ...amount, refused: 'more at stake in this round than it may put there without asking its owner', term: (v: U64) => `asks you above ${dollars(Number(v))} a round` },
   expires_ts: { valid: isU64, must: 'be a time in the future', refused: 'the time has run out', term: (v: U64, now: number) => ends(ms(v), now) },
 }))
 

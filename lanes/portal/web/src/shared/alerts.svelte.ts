@@ -1,7 +1,7 @@
 // Alerts inform the user of what happens while they look elsewhere: by a sound, and by a
 // notification of the browser. Both are off until the user turns them on.
 
-export type Event = 'fill' | 'settlement' | 'disconnect'
+export type Event = 'fill' | 'settlement' | 'approval' | 'disconnect'
 
 const STORE = 'duplex-alerts'
 
@@ -10,10 +10,11 @@ interface Settings {
   browser: boolean
   fill: boolean
   settlement: boolean
+  approval: boolean
   disconnect: boolean
 }
 
-const initial: Settings = { sound: false, browser: false, fill: true, settlement: true, disconnect: true }
+const initial: Settings = { sound: false, browser: false, fill: true, settlement: true, approval: true, disconnect: true }
 
 function stored(): Settings {
   try {
@@ -23,7 +24,7 @@ function stored(): Settings {
   }
 }
 
-const PITCH: Record<Event, number> = { fill: 880, settlement: 660, disconnect: 220 }
+const PITCH: Record<Event, number> = { fill: 880, settlement: 660, approval: 550, disconnect: 220 }
 
 class Alerts {
   settings = $state<Settings>(stored())

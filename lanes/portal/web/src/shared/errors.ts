@@ -29,6 +29,8 @@ const ERRORS: Record<string, string> = {
   missing_scope: 'This key may not do that.',
   stale_mandate: 'The bounds were changed elsewhere. The form has them as they are now: make your change again.',
   duplicate_agent_name: 'You have used this name before.',
+  approval_limit: 'Twenty orders of this agent wait for its owner already. Cancel one of them, or wait for a decision.',
+  unknown_approval: 'There is no such order that waits for you.',
   agent_limit: 'You have as many agents as an account can have. Close one.',
 }
 
@@ -55,9 +57,12 @@ const REASONS: Record<string, string> = {
   reduce_only: 'it would have added to the position',
 }
 
+// ASKED are the reasons that only an order has which waits for the owner: it is no order yet.
+const ASKED: Record<string, string> = { key_revoked: 'its key was revoked' }
+
 // reasonOf says why an order was canceled.
 export function reasonOf(reason: string): string {
-  return REASONS[reason] ?? words(reason)
+  return REASONS[reason] ?? ASKED[reason] ?? words(reason)
 }
 
 interface Situation {
@@ -81,5 +86,5 @@ function ruleOf(e: VenueError): string {
   const room = details?.headroom
   if (!rule) return '' // a past order has the code alone
   if (room === undefined) return `: ${refusal(rule) ?? words(rule)}`
-  return `: ${refusal(rule) ?? words(rule)}, ${/cost|loss/.test(rule) ? fine(Number(room)) : rule === 'price_collar' ? `${cents(Number(room))}¢` : room} is left`
+  return `: ${refusal(rule) ?? words(rule)}, ${/cost|loss|ask/.test(rule) ? fine(Number(room)) : rule === 'price_collar' ? `${cents(Number(room))}¢` : room} is left`
 }

@@ -4,7 +4,7 @@ import { flushSync } from 'svelte'
 
 export type Tab = 'orders' | 'positions' | 'fills' | 'settlements' | 'rounds' | 'history'
 export type Place = 'chart' | 'ticket' | 'book' | 'account'
-export type Page = 'trade' | 'portfolio' | 'agents' | 'account'
+export type Page = 'trade' | 'portfolio' | 'agents' | 'approvals' | 'account'
 export type Theme = 'auto' | 'light' | 'dark'
 
 const THEME = 'duplex-theme'
@@ -15,9 +15,12 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
 
 // The page is in the fragment: the path /agents is a route of the portal.
 const pageNow = (): Page => {
-  const page = location.hash.slice(2)
-  return page === 'portfolio' || page === 'agents' || page === 'account' ? page : 'trade'
+  const page = location.hash.split('/')[1]
+  return page === 'portfolio' || page === 'agents' || page === 'approvals' || page === 'account' ? page : 'trade'
 }
+
+// approvalNow is the approval that the address names: #/approvals/ID.
+const approvalNow = (): string => (pageNow() === 'approvals' ? (location.hash.split('/')[2] ?? '') : '')
 
 function stored(): Theme {
   const t = localStorage.getItem(THEME)
@@ -32,6 +35,7 @@ function storedSeries(): number {
 
 class Screen {
   page = $state<Page>(pageNow())
+  approval = $state(approvalNow()) // approval_id of the address, or empty
   #category = $state(storedSeries())
   tab = $state<Tab>('orders')
   place = $state<Place>('chart') // the part that a narrow screen shows
@@ -42,7 +46,10 @@ class Screen {
 
   constructor() {
     dark.addEventListener('change', (e) => (this.#system = e.matches))
-    addEventListener('hashchange', () => (this.page = pageNow()))
+    addEventListener('hashchange', () => {
+      this.page = pageNow()
+      this.approval = approvalNow()
+    })
   }
 
   // category is the series that is shown.

@@ -1,4 +1,4 @@
-import type { Deadman, Fill, Order, Position, Settlement, UserEvent, UserSnapshot, U64 } from '../venue/wire.ts'
+import type { AgentApproval, Deadman, Fill, Order, Position, Settlement, UserEvent, UserSnapshot, U64 } from '../venue/wire.ts'
 import { after } from '../venue/wire.ts'
 import { RecordList } from './records.ts'
 
@@ -16,6 +16,7 @@ export class Account {
   readonly open = new Map<string, Order>()
   readonly done = new Map<string, Order>()
   readonly positions = new Map<string, Position>()
+  readonly approvals = new Map<U64, AgentApproval>() // that wait, of this account or of its agents, and that have ended since
   readonly fills = new RecordList<Fill>(CAP)
   readonly settlements = new RecordList<Settlement>(CAP)
 
@@ -31,6 +32,8 @@ export class Account {
     this.positions.clear()
     for (const o of s.orders) this.order(o)
     for (const p of s.positions) this.position(p)
+    for (const [id, a] of this.approvals) if (a.status === 'waiting') this.approvals.delete(id)
+    for (const a of s.approvals ?? []) this.approval(a)
     this.fills.forget()
     this.settlements.forget()
   }
@@ -52,6 +55,9 @@ export class Account {
         return true
       case 'settlement':
         return this.settlements.live(e)
+      case 'approval':
+        this.approval(e.approval)
+        return true
       case 'deadman':
         if (e.group_id) return true // the switch of a group; the screen has that of the account
         this.deadman = { armed: e.armed, timeout_ms: e.timeout_ms, deadline_ts: e.deadline_ts }
@@ -72,6 +78,13 @@ export class Account {
     const into = live.has(o.status) ? this.open : this.done
     into.set(id, o)
     if (this.done.size > CAP) this.done.delete(oldest(this.done))
+  }
+
+  // approval stores an approval. One that has ended never waits again.
+  approval(a: AgentApproval): void {
+    if (a.status === 'waiting' && this.approvals.has(a.approval_id)) return
+    this.approvals.set(a.approval_id, a)
+    for (const id of this.approvals.keys()) if (this.approvals.size > CAP) this.approvals.delete(id)
   }
 
   position(p: Position): void {

@@ -50,6 +50,6 @@ export function wait(s: Series, now: number): number {
 }
 
 // boundary returns when a round freezes, in ms: the end of its cadence by the wall clock.
-export function boundary(r: Round, s: Series): number {
+export function boundary(r: Pick<Round, 'open_ts'>, s: Series): number {
   return periodEnd(s, ms(r.open_ts))
 }

@@ -3,7 +3,7 @@ import { RateLimits } from '../venue/rateLimits.ts'
 import { type Action, VenueError, Rest } from '../venue/rest.ts'
 import type { Credentials } from '../venue/sign.ts'
 import { type Channel, type Frame, type Listener, Socket, type SocketState } from '../venue/socket.ts'
-import type { BookDelta, BookSnapshot, Evidence, EvidenceTick, Fill, Limits, Market, OracleTick, Order, Pnl, PriceRow, Round, RoundRow, Settlement, Trade, U64, UserEvent, UserSnapshot } from '../venue/wire.ts'
+import type { AgentApproval, BookDelta, BookSnapshot, Evidence, EvidenceTick, Fill, Limits, Market, OracleTick, Order, Pnl, PriceRow, Round, RoundRow, Settlement, Trade, U64, UserEvent, UserSnapshot } from '../venue/wire.ts'
 import { after, ms } from '../venue/wire.ts'
 import { Account } from './account.ts'
 import { type Book, Books, type Chance } from './books.ts'
@@ -70,6 +70,7 @@ export class TradingStore implements Listener {
   loaded = false // the rounds have been read once
   why = ''
   lag: number | undefined
+  me: number | undefined // user_id of the account
   pnl: Pnl | undefined
   takerRate = 250 // in 1/10000, until it has been read
   readonly #lastPriceAt: number[] = [] // by feed: when its last price arrived
@@ -79,6 +80,7 @@ export class TradingStore implements Listener {
   onFill: (f: Fill) => void = () => {}
   onSettled: (s: Settlement) => void = () => {}
   onFired: () => void = () => {}
+  onApproval: (a: AgentApproval) => void = () => {}
   onTrouble: (what: string) => void = () => {}
   #selected = 1
   readonly #olderCursors = new Map<number, string>() // by category: the cursor of the next page of past rounds, '' after the last
@@ -121,8 +123,9 @@ export class TradingStore implements Listener {
   // ready measures the clock and reads the rate limits before each connection.
   async ready(): Promise<void> {
     await this.#measure()
-    const [limits, fees] = await Promise.all([this.rest.get<Limits>('/v1/account/limits'), this.rest.get<{ taker_rate: number }>('/v1/exchange/fees')])
+    const [limits, fees, account] = await Promise.all([this.rest.get<Limits>('/v1/account/limits'), this.rest.get<{ taker_rate: number }>('/v1/exchange/fees'), this.rest.get<{ user_id: number }>('/v1/account')])
     this.limits = limits
+    this.me = account.user_id
     this.takerRate = fees.taker_rate
     this.rateLimits.grant(this.limits, performance.now())
     invalidate()
@@ -303,7 +306,8 @@ export class TradingStore implements Listener {
   #event(e: UserEvent): void {
     this.#late(e.ts)
     if (!this.account.event(e)) return
-    if (e.event !== 'order') this.#pnlSoon()
+    if (e.event !== 'order' && e.event !== 'approval') this.#pnlSoon()
+    if (e.event === 'approval') this.onApproval(e.approval)
     if (e.event === 'fill') this.onFill(e)
     if (e.event === 'settlement') this.onSettled(e)
     if (e.event === 'deadman' && e.fired && !e.group_id) this.onFired()
@@ -387,6 +391,19 @@ export class TradingStore implements Listener {
       return (await this.rest.get<{ rows: RoundRow[] }>(`/v1/rounds/${r.market_id}/history?round_number=${r.round_number}&limit=${limit}`)).rows
     } catch (e) {
       if (e instanceof VenueError && e.code === 'round_not_found') return undefined
+      throw e
+    }
+  }
+
+  // rowAt returns the last second of a round that had ended at a time in ms, or the one of the opening, in which the
+  // time is; undefined if the venue has none, or does not answer.
+  async rowAt(r: Round, at: number): Promise<RoundRow | undefined> {
+    const secs = Math.ceil((this.clock.now() - at) / 1000)
+    try {
+      const rows = await this.#history(r, Math.min(1000, Math.max(0, secs) + 5))
+      return rows?.find((row) => ms(row.ts) + 1000 <= at) ?? rows?.findLast((row) => ms(row.ts) <= at)
+    } catch (e) {
+      if (e instanceof VenueError || e instanceof TypeError) return undefined
       throw e
     }
   }

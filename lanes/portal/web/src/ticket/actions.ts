@@ -1,5 +1,5 @@
 import type { Action } from '../venue/rest.ts'
-import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview, Round, U64 } from '../venue/wire.ts'
+import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview, Round, U64, Waiting } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
 import type { OrderResult } from './orderResult.ts'
 import { cents } from '../shared/format.ts'
@@ -16,7 +16,7 @@ function act<T>(store: TradingStore, a: Action): Promise<T> {
   return store.rest.call<T>(a.method, a.target, a.body)
 }
 
-export function place(store: TradingStore, o: PlaceOrder): Promise<Placed> {
+export function place(store: TradingStore, o: PlaceOrder): Promise<Placed | Waiting> {
   return learned(store, act(store, { method: 'POST', target: '/v1/portfolio/orders', body: JSON.stringify(o), tool: 'place_order', args: o }))
 }
 
@@ -53,15 +53,15 @@ export function insteadOf(o: Order, tick: number, qty: number): PlaceOrder {
 }
 
 // replace puts a new order in the place of a resting one, in one command.
-export function replace(store: TradingStore, old: Order, by: PlaceOrder): Promise<Placed> {
+export function replace(store: TradingStore, old: Order, by: PlaceOrder): Promise<Placed | Waiting> {
   const { market_id, generation, side, outcome, ...terms } = by // those of the old order
   return learned(store, act(store, { method: 'POST', target: `/v1/portfolio/orders/${old.order_id}/replace`, body: JSON.stringify(terms), tool: 'replace_order', args: { order_id: old.order_id, ...terms } }))
 }
 
 // learned stores the place in the queue of an order that rests.
-async function learned(store: TradingStore, answer: Promise<Placed>): Promise<Placed> {
+async function learned(store: TradingStore, answer: Promise<Placed | Waiting>): Promise<Placed | Waiting> {
   const p = await answer
-  if (p.queue_ahead !== undefined) store.queue.learn(p.order_id, p.queue_ahead, -1, performance.now())
+  if (p.status !== 'waiting' && p.queue_ahead !== undefined) store.queue.learn(p.order_id, p.queue_ahead, -1, performance.now())
   return p
 }
 

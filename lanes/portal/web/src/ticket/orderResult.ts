@@ -1,6 +1,6 @@
 import { VenueError } from '../venue/rest.ts'
-import type { Order, PlaceOrder, Placed } from '../venue/wire.ts'
-import { cents, dollars, grouped } from '../shared/format.ts'
+import { type AgentApproval, ms, type Order, type PlaceOrder, type Placed, type Waiting } from '../venue/wire.ts'
+import { cents, clock, dollars, grouped } from '../shared/format.ts'
 import { errorOf, reasonOf } from '../shared/errors.ts'
 
 // OrderResult is what became of an order, in words.
@@ -19,8 +19,14 @@ export function behind(ahead: number | undefined): string {
 
 const named = (o: { side: string; outcome: string }, qty: number): string => `${o.side === 'buy' ? 'Bought' : 'Sold'} ${grouped(qty)} ${o.outcome.toUpperCase()}`
 
+// waits says that an order is not placed before its owner approves it.
+export function waits(p: Pick<Waiting, 'expires_ts'>): OrderResult {
+  return { tone: 'plain', text: `Not placed yet: it waits for the owner until ${clock(ms(p.expires_ts))} UTC. Nothing is reserved.` }
+}
+
 // placed says what became of an order that the venue answered.
-export function placed(o: PlaceOrder, p: Placed): OrderResult {
+export function placed(o: Pick<PlaceOrder, 'side' | 'outcome' | 'tick'>, p: Placed | Waiting): OrderResult {
+  if (p.status === 'waiting') return waits(p)
   const price = (tick: number): number => (o.outcome === 'yes' ? tick : 10000 - tick)
   const money = p.fills.reduce((sum, f) => sum + f.qty * price(f.tick_yes), 0)
   const done = p.filled_qty ? `${named(o, p.filled_qty)} at ${cents(money / p.filled_qty)}¢ for ${dollars(money)} before fees` : ''
@@ -38,6 +44,14 @@ export function ended(o: Pick<Order, 'status' | 'reason'>): string {
 
 function whyOf(o: Pick<Order, 'status' | 'reason'>): string {
   return (o.status === 'rejected' && errorOf(new VenueError(0, o.reason))) || reasonOf(o.reason)
+}
+
+// asked says what became of an order whose answer was lost, and that is none because it waits for the owner or did;
+// undefined if it became an order.
+export function asked(a: AgentApproval): OrderResult | undefined {
+  if (a.status === 'placed' || a.status === 'refused') return undefined
+  if (a.status === 'waiting') return waits(a)
+  return { tone: 'bad', text: `The answer was lost. The order waited for the owner and was not placed: ${a.reason ? reasonOf(a.reason) : a.status}.` }
 }
 
 // recovered says what became of an order whose answer was lost.

@@ -1,7 +1,7 @@
 import { VenueError } from '../venue/rest.ts'
-import type { Order, PlaceOrder, Placed } from '../venue/wire.ts'
+import type { AgentApproval, Order, PlaceOrder, Placed, Waiting } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
-import { type OrderResult, placed, recovered } from './orderResult.ts'
+import { asked, type OrderResult, placed, recovered } from './orderResult.ts'
 import { retryAfter } from '../venue/retry.ts'
 import { place } from './actions.ts'
 
@@ -9,7 +9,7 @@ import { place } from './actions.ts'
 // to replace is gone.
 const ARRIVED = new Set(['duplicate_client_order_id', 'unknown_order'])
 
-type Send = (store: TradingStore, order: PlaceOrder) => Promise<Placed>
+type Send = (store: TradingStore, order: PlaceOrder) => Promise<Placed | Waiting>
 
 const COOLDOWN_MS = 1000 // after an answer, so that a second press of the same hand sends nothing
 const AGAIN_MS = 5000 // a signed request older than this is not accepted any more
@@ -124,6 +124,8 @@ export class Submission {
       try {
         const { orders } = await this.#store.rest.get<{ orders: Order[] }>(`/v1/portfolio/orders?client_order_id=${order.client_order_id}`)
         if (orders[0]) return recovered(orders[0])
+        const waiting = await this.#approval(order)
+        if (waiting) return waiting
         if (canceled) return { tone: 'bad', text: 'It did not reach the venue. Nothing was placed.' }
         if (performance.now() - begun < AGAIN_MS) return undefined
         if (performance.now() - sent < GONE_MS) continue
@@ -134,6 +136,14 @@ export class Submission {
         if (e instanceof VenueError && e.status === 401) return { tone: 'bad', text: 'The venue no longer accepts this key, and whether the order was placed is not known. Sign in with another key and look under Orders and Fills.' }
       }
     }
+  }
+
+  // approval says what became of an order that is in no list of orders because it waits for the owner of this
+  // agent. An account that is no agent has none.
+  async #approval(order: PlaceOrder): Promise<OrderResult | undefined> {
+    const { approvals } = await this.#store.rest.get<{ approvals: AgentApproval[] }>('/v1/portfolio/approvals?limit=100')
+    const a = approvals.find((a) => a.client_order_id === order.client_order_id)
+    return a && asked(a)
   }
 
   // cancel cancels an order by its client_order_id, if there is one.

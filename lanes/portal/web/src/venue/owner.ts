@@ -1,6 +1,6 @@
 import { type FundingClient, SHOWN } from './funding.ts'
 import { lost, TIMEOUT_MS, VenueError } from './rest.ts'
-import type { Activity, Agent, AgentMandate, Balance, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
+import type { Activity, Agent, AgentApproval, AgentMandate, Balance, DecidedApproval, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
 
 // Owner calls the portal's routes about agents, keys and money with the account token of their owner.
 // No API key reaches these routes.
@@ -63,6 +63,20 @@ export class Owner implements FundingClient {
 
   close(id: number): Promise<unknown> {
     return this.call('POST', `/agents/${id}/close`)
+  }
+
+  // approvals returns the newest of all agents, or all that wait.
+  approvals(limit: number, status?: 'waiting'): Promise<{ approvals: AgentApproval[]; as_of_seq: U64 }> {
+    return this.call('GET', `/approvals?limit=${limit}${status ? `&status=${status}` : ''}`)
+  }
+
+  approval(id: U64): Promise<AgentApproval> {
+    return this.call('GET', `/approvals/${encodeURIComponent(id)}`)
+  }
+
+  // decide approves or rejects. The same decision again changes nothing.
+  decide(id: U64, approve: boolean): Promise<DecidedApproval> {
+    return this.call('POST', `/approvals/${id}/${approve ? 'approve' : 'reject'}`)
   }
 
   keys(): Promise<{ keys: Key[] }> {

@@ -255,6 +255,41 @@ export interface UserSnapshot {
   positions: Position[]
   orders: Order[]
   deadman: Deadman
+  approvals?: AgentApproval[] // that wait, newest first; absent from a venue of before they were
+}
+
+export type ApprovalStatus = 'waiting' | 'placed' | 'refused' | 'rejected' | 'expired' | 'canceled'
+
+// AgentApproval is an order of an agent that waits for its owner, or that has ended waiting.
+export interface AgentApproval {
+  approval_id: U64
+  user_id: number // the agent
+  agent: string // its name
+  status: ApprovalStatus
+  reason: string // of refused the code, of canceled the reason
+  market_id: number
+  generation: number
+  round_number: U64
+  category: number
+  side: Side
+  outcome: OutcomeName
+  type: 'limit' | 'market'
+  tick: number // in the outcome of the order; of a market order the worst
+  qty: number
+  tif: 'gtc' | 'gtt' | 'ioc' | 'fok'
+  cost: U64 // the most that it can cost
+  open_cost: U64 // what was at stake in the round when it was asked
+  client_order_id: U64
+  created_ts: U64
+  expires_ts: U64
+  decided_ts: U64
+  order_id: U64 | null
+}
+
+// DecidedApproval is the answer of a decision. order is what became of an order that it placed.
+export interface DecidedApproval {
+  approval: AgentApproval
+  order?: Placed
 }
 
 export type UserEvent =
@@ -264,6 +299,7 @@ export type UserEvent =
   | ({ event: 'position'; ts: U64 } & Position)
   | ({ event: 'settlement' } & Settlement)
   | ({ event: 'deadman'; ts: U64; fired: boolean; group_id?: number } & Deadman)
+  | { event: 'approval'; ts: U64; approval: AgentApproval }
   | { event: 'deposit' | 'withdrawal' | 'key_revoked'; ts: U64 }
 
 export interface Bucket {
@@ -309,6 +345,13 @@ export interface Placed {
   queue_ahead?: number // contracts, while it rests
 }
 
+// Waiting is the answer of a placement that waits for the owner of the agent.
+export interface Waiting {
+  status: 'waiting'
+  approval_id: U64
+  expires_ts: U64
+}
+
 export interface Preview {
   status: OrderStatus
   fills: { tick_yes: number; qty: number; path: Path }[]
@@ -320,6 +363,7 @@ export interface Preview {
   cash_after: U64
   reason?: string
   queue_ahead?: number // contracts, if it would rest
+  needs_approval?: true // it would wait for the owner, and do this if approved now
   as_of_seq: U64
 }
 
@@ -337,6 +381,7 @@ export interface Mandate {
   max_market_cost?: U64
   max_open_cost?: U64
   max_daily_loss?: U64
+  ask_above?: U64 // at stake in one round
 }
 
 export interface AgentMandate {
@@ -382,6 +427,7 @@ export interface Activity {
   operation: string
   client_order_id?: U64
   order_id?: U64
+  approval_id?: U64 // asked for or decided
   code: string
   rule?: string
 }

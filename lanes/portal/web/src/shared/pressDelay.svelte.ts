@@ -1,7 +1,7 @@
 const DELAY_MS = 500
 
-// PressDelay keeps a button from acting until the page has been in front for half a second. A page that
-// appears under the pointer between the two presses of a double click would otherwise take the second one.
+// PressDelay keeps a button from acting until it has been in its place, on a page in front, for half a second.
+// What appears under the pointer between the two presses of a double click would otherwise take the second one.
 export class PressDelay {
   over = $state(false)
   #timer = 0
