@@ -55,14 +55,12 @@ const REASONS: Record<string, string> = {
   halted: 'the agent was stopped',
   mandate_expired: 'the mandate expired',
   reduce_only: 'it would have added to the position',
+  key_revoked: 'its key was revoked',
 }
-
-// ASKED are the reasons that only an order has which waits for the owner: it is no order yet.
-const ASKED: Record<string, string> = { key_revoked: 'its key was revoked' }
 
 // reasonOf says why an order was canceled.
 export function reasonOf(reason: string): string {
-  return REASONS[reason] ?? ASKED[reason] ?? words(reason)
+  return REASONS[reason] ?? words(reason)
 }
 
 interface Situation {
