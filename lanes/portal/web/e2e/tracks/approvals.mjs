@@ -53,7 +53,11 @@ let scout
 await run({
   async 'an order above the bound waits: its card comes by itself, and leads to the account token'() {
     scout = await made('scout')
-    const round = await roundWith(30_000)
+    const round = await eventually('a round with a second that had an offer', async () => {
+      const r = await roundWith(30_000)
+      const { body } = await trader.call('GET', `/v1/rounds/${r.market_id}/history?round_number=${r.round_number}&limit=1`)
+      return body.rows?.[0]?.yes_ask > 0 && r
+    }, 30_000)
     const asked = await asks(scout, round)
     assert.equal(asked.approve_url, `${venue.portal}/#/approvals/${asked.approval_id}`)
     await card(asked, 'waiting').waitFor()
