@@ -1270,7 +1270,8 @@ test('what has ended never waits again, and a decision is sent as it was', async
     // What is no longer in the list of those that wait is read, and an order that came after that list is not.
     const later = (id) => ({ ...asking, approval_id: id })
     owner.approvals = async () => ({ approvals: [later('10'), later('21')], as_of_seq: '21' })
-    await approvals.read(false)
+    await approvals.read(true) // each is in both lists
+    assert.deepEqual(approvals.cards, ['10', '21'])
     owner.approvals = async () => ({ approvals: [], as_of_seq: '20' })
     owner.approval = async (id) => ({ ...later(id), status: 'expired' })
     await approvals.read(false)

@@ -53,7 +53,11 @@ let scout
 await run({
   async 'an order above the bound waits: its card comes by itself, and leads to the account token'() {
     scout = await made('scout')
-    const round = await roundWith(60_000)
+    const round = await eventually('a round with a second that had an offer', async () => {
+      const r = await roundWith(30_000)
+      const { body } = await trader.call('GET', `/v1/rounds/${r.market_id}/history?round_number=${r.round_number}&limit=1`)
+      return body.rows?.[0]?.yes_ask > 0 && r
+    }, 30_000)
     const asked = await asks(scout, round)
     assert.equal(asked.approve_url, `${venue.portal}/#/approvals/${asked.approval_id}`)
     await card(asked, 'waiting').waitFor()
@@ -96,7 +100,7 @@ await run({
 
   async 'the card is over every page, and a decision says what became of the order'() {
     await go('Trade')
-    const round = await roundWith(60_000)
+    const round = await roundWith(30_000)
     await eventually('a card that nobody needs', async () => {
       if ((await test('dismiss').count()) === 0) return true
       await page.locator('[data-test="dismiss"][aria-disabled="false"]').first().click()
@@ -144,7 +148,7 @@ await run({
         window.pressed += 1
       }).observe(document, { childList: true, subtree: true })
     })
-    const round = await roundWith(60_000)
+    const round = await roundWith(30_000)
     const asked = await asks(scout, round, { tick: 400 })
     await page.waitForFunction(() => window.pressed === 1)
     await card(asked).locator('[data-test="approve"][aria-disabled="false"]').waitFor()
@@ -170,7 +174,7 @@ await run({
   },
 
   async 'an order that is refused when it is approved says why'() {
-    const asked = await asks(scout, await roundWith(60_000), { tick: 4000, qty: 200 })
+    const asked = await asks(scout, await roundWith(30_000), { tick: 4000, qty: 200 })
     await card(asked, 'waiting').waitFor()
     const { mandate, rev } = await owner('GET', `/agents/${scout.user_id}/mandate`)
     await owner('PUT', `/agents/${scout.user_id}/mandate`, { if_rev: rev, mandate: { ...mandate, max_order_cost: '10000' } })
@@ -194,7 +198,7 @@ await run({
   },
 
   async 'the address opens the card in a tab of its own, and says what has ended and what there is not'() {
-    const asked = await asks(scout, await roundWith(60_000), { tick: 200, qty: 900 })
+    const asked = await asks(scout, await roundWith(30_000), { tick: 200, qty: 900 })
     const own = page
     act(await context.newPage())
     await page.goto(asked.approve_url)
@@ -240,7 +244,7 @@ await run({
   },
 
   async 'the card fits both sizes in both themes'() {
-    const round = await roundWith(120_000)
+    const round = await roundWith(60_000)
     const first = await asks(scout, round, { tick: 4500, qty: 30 })
     const second = await asks(scout, round, { outcome: 'no', tick: 300, qty: 1000 })
     const places = async () => {
@@ -271,7 +275,7 @@ await run({
 
   async 'an account without a key decides, and the page of an agent’s own key says that its order waits'() {
     // Without a key the account token decides all the same, and the card says what it does not know.
-    const asked = await asks(scout, await roundWith(60_000), { tick: 200 })
+    const asked = await asks(scout, await roundWith(30_000), { tick: 200 })
     await go('Account')
     await card(asked, 'waiting').waitFor()
     await test('fold').click()

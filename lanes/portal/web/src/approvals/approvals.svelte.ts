@@ -134,12 +134,16 @@ export class Approvals {
   // #merge stores approvals from either source, of which one may be behind: what has ended never waits again. The
   // card of one that the owner has decided elsewhere goes; any other end stays until it is dismissed.
   #merge(list: readonly AgentApproval[]): void {
-    const news = list.filter((a) => {
-      const have = this.all.get(a.approval_id)
-      return !have || (have.status === 'waiting' && a.status !== 'waiting')
-    })
-    if (news.length === 0) return
-    const all = new Map([...this.all, ...news.map((a) => [a.approval_id, a] as const)])
+    const all = new Map(this.all)
+    const changed = new Map<U64, AgentApproval>()
+    for (const a of list) { // one can be in it twice
+      const have = all.get(a.approval_id)
+      if (have && (have.status !== 'waiting' || a.status === 'waiting')) continue
+      all.set(a.approval_id, a)
+      changed.set(a.approval_id, a)
+    }
+    if (changed.size === 0) return
+    const news = [...changed.values()]
     for (const [id, a] of all) if (all.size > KEPT && a.status !== 'waiting') all.delete(id)
     this.all = all
     const asked = news.filter((a) => a.status === 'waiting').sort((a, b) => (after(a.approval_id, b.approval_id) ? 1 : -1))
