@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"duplex/cmd/dx/cli"
+	"duplex/internal/backoff"
 	"duplex/schemas"
 )
 
@@ -44,13 +45,17 @@ type portal struct {
 	base, token string
 	flags       string // with which another command finds this owner
 	http        http.Client
+	said        io.Writer // for people: what it waits for
 }
 
 // requestTimeout bounds one request. It is longer than the venue takes for a response.
 const requestTimeout = 15 * time.Second
 
+// longestWait is the longest wait for a bound of the venue. That of new keys is a minute.
+const longestWait = 2 * time.Minute
+
 func (o *ownerFlags) portal() (*portal, error) {
-	p := &portal{base: os.Getenv("DX_PORTAL_URL"), token: cli.SecretVariable("DX_ACCOUNT_TOKEN"), http: http.Client{Timeout: requestTimeout}, flags: o.flags()}
+	p := &portal{base: os.Getenv("DX_PORTAL_URL"), token: cli.SecretVariable("DX_ACCOUNT_TOKEN"), http: http.Client{Timeout: requestTimeout}, flags: o.flags(), said: os.Stderr}
 	if p.base == "" || p.token == "" {
 		dev, err := cli.ReadDevFile(o.DevFile)
 		if err != nil {
@@ -80,6 +85,7 @@ func tokenOf(dev *schemas.DevFile, name string) string {
 type portalError struct {
 	Code   string
 	Status int
+	wait   time.Duration // of rate_limited
 }
 
 func (e *portalError) Error() string {
@@ -100,9 +106,25 @@ func isCode(err error, code string) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// do sends one request and decodes the response into a value, unless that is nil. It returns the
-// response as it was received. body nil sends none.
+// do sends a request and decodes the response into a value, unless that is nil. It returns the
+// response as it was received. body nil sends none. A request that meets a bound of the venue was not executed, so do
+// waits as long as the venue says and sends it again: else the twelfth agent in a row would get no key.
 func (p *portal) do(ctx context.Context, method, path string, body, into any) ([]byte, error) {
+	for {
+		text, err := p.once(ctx, method, path, body, into)
+		e, failed := errors.AsType[*portalError](err)
+		if !failed || e.wait <= 0 || e.wait > longestWait {
+			return text, err
+		}
+		fmt.Fprintf(p.said, "The venue takes no more of these requests at present; waiting %d s.\n", (e.wait+time.Second-1)/time.Second)
+		if !backoff.Sleep(ctx, e.wait) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// once is do without the wait.
+func (p *portal) once(ctx context.Context, method, path string, body, into any) ([]byte, error) {
 	var sent []byte
 	if body != nil {
 		var err error
@@ -132,7 +154,8 @@ func (p *portal) do(ctx context.Context, method, path string, body, into any) ([
 		if err := json.Unmarshal(text, &failed); err != nil || failed.Error.Code == "" {
 			return nil, fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, text)
 		}
-		return nil, &portalError{failed.Error.Code, resp.StatusCode}
+		ms, _ := failed.Error.RetryAfterMs()
+		return nil, &portalError{failed.Error.Code, resp.StatusCode, time.Duration(ms) * time.Millisecond}
 	}
 	text = bytes.TrimSpace(text)
 	if into == nil {
