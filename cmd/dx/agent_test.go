@@ -206,7 +206,7 @@ func TestAgentApprovals(t *testing.T) {
 	expectCommand(t, 1, "its owner rejected it", "agent", "approve", second)
 	expectCommand(t, 1, "None of your agents asked this. What they ask: ", "agent", "approve", third, "--as", "maker")
 	expectCommand(t, 1, "unknown_approval (404)", "agent", "approve", "7")
-	expectCommand(t, 2, "must be decimal digits", "agent", "approve", "x")
+	expectCommand(t, 2, "must be a whole number", "agent", "approve", "x")
 	expectCommand(t, 0, `"status":"waiting"`, "call", "POST", "/v1/portfolio/orders", `{"client_order_id":"904","market_id":1,"side":"buy","outcome":"yes","tick":200,"qty":10}`, "--profile", "bot")
 	expectCommand(t, 0, "it was approved and placed, order ", "agent", "approvals", "--status", "placed")
 

@@ -40,45 +40,47 @@ Start with 'dx dev': nine live series, a price feed, a market maker and funded k
 // commandLine is the command line. Every flag of dx dev, serve, follow and config is also a variable
 // (variables.go) and, for dx serve, a setting in dx.toml.
 type commandLine struct {
-	Dev        devCmd            `cmd:"" help:"Run a venue for development: simulated prices, funded accounts, a market maker."`
-	Serve      serveCmd          `cmd:"" help:"Run a venue for real users, without funded accounts."`
-	Follow     followCmd         `cmd:"" help:"Run a follower of a cluster, which serves reads and takes no writes."`
-	Mcp        mcpCmd            `cmd:"" help:"Connect an MCP host to the venue."`
-	Agent      agent.Commands    `cmd:"" help:"Give an AI agent an account of its own, and watch or stop it."`
-	Call       trading.Call      `cmd:"" help:"Send one signed request."`
-	Order      trading.Order     `cmd:"" help:"Place an order."`
-	Replace    trading.Replace   `cmd:"" help:"Replace a resting order by another, in one step."`
-	Cancel     trading.Cancel    `cmd:"" help:"Cancel orders."`
-	Markets    trading.Markets   `cmd:"" help:"List the markets."`
-	Book       trading.Book      `cmd:"" help:"Show a market's orderbook."`
-	Balance    trading.Balance   `cmd:"" help:"Show the account's money."`
-	Positions  trading.Positions `cmd:"" help:"List what the account holds."`
-	Orders     trading.Orders    `cmd:"" help:"List the account's orders."`
-	Fills      trading.Fills     `cmd:"" help:"List the account's fills."`
-	Rounds     trading.Rounds    `cmd:"" help:"List rounds with their results and the account's profit."`
-	Pnl        trading.PnL       `cmd:"" help:"Show the account's profit and loss."`
-	Ledger     trading.Ledger    `cmd:"" help:"List the changes of the account's money."`
-	Forecast   trading.Forecast  `cmd:"" help:"Record the probability that you give YES in a round, for a score."`
-	Forecasts  trading.Forecasts `cmd:"" help:"List the account's forecasts with their scores."`
-	Watch      trading.Watch     `cmd:"" help:"Print the event stream, one line per message."`
-	Doctor     throughCmd        `cmd:"" help:"Check a venue, and the proxies in front of it, from where a client is."`
-	Ready      readyCmd          `cmd:"" help:"Exit with 0 if a node is ready for requests: for health checks."`
-	Top        topCmd            `cmd:"" help:"Show the nine series, an order book, its trades and your orders on a terminal."`
-	Bench      benchCmd          `cmd:"" help:"Load a venue on this machine and print throughput and latency."`
-	Feeds      feedsCmd          `cmd:"" help:"Watch or record the price sources."`
-	Evidence   trading.Evidence  `cmd:"" help:"Recompute how a round settled and compare it with the venue."`
-	Proof      proofCommands     `cmd:"" help:"Write or check the proof bundle of a settled round."`
-	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check all of it."`
-	Backup     backupCmd         `cmd:"" help:"Copy the data of a venue, also while it runs, and verify the copy."`
-	Restore    restoreCmd        `cmd:"" help:"Put a backup into a new data directory."`
-	Mirror     mirror.Commands   `cmd:"" help:"Look at the mirror, the database of the whole history, or build it anew."`
-	Export     exportCmd         `cmd:"" help:"Write tables of the mirror to CSV or Parquet files."`
-	Cluster    operator.Cluster  `cmd:"" help:"Look at the members of a cluster, or change them."`
-	Arena      arenaCmd          `cmd:"" help:"Test trading agents in virtual time: many seeds, statistics, and a proof."`
-	Admin      operator.Commands `cmd:"" help:"Act as the operator."`
-	Keys       operator.Keys     `cmd:"" help:"Replace the master key."`
-	Conf       configCmd         `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
-	Completion completionCmd     `cmd:"" help:"Print the completion script of a shell."`
+	Dev         devCmd              `cmd:"" help:"Run a venue for development: simulated prices, funded accounts, a market maker."`
+	Serve       serveCmd            `cmd:"" help:"Run a venue for real users, without funded accounts."`
+	Follow      followCmd           `cmd:"" help:"Run a follower of a cluster, which serves reads and takes no writes."`
+	Mcp         mcpCmd              `cmd:"" help:"Connect an MCP host to the venue."`
+	Agent       agent.Commands      `cmd:"" help:"Give an AI agent an account of its own, and watch or stop it."`
+	Call        trading.Call        `cmd:"" help:"Send one signed request."`
+	Order       trading.Order       `cmd:"" help:"Place an order."`
+	Replace     trading.Replace     `cmd:"" help:"Replace a resting order by another, in one step."`
+	Cancel      trading.Cancel      `cmd:"" help:"Cancel orders."`
+	Markets     trading.Markets     `cmd:"" help:"List the markets."`
+	Book        trading.Book        `cmd:"" help:"Show a market's orderbook."`
+	Balance     trading.Balance     `cmd:"" help:"Show the account's money."`
+	Positions   trading.Positions   `cmd:"" help:"List what the account holds."`
+	Orders      trading.Orders      `cmd:"" help:"List the account's orders."`
+	Fills       trading.Fills       `cmd:"" help:"List the account's fills."`
+	Rounds      trading.Rounds      `cmd:"" help:"List rounds with their results and the account's profit."`
+	Settlements trading.Settlements `cmd:"" help:"List what finished rounds paid the account."`
+	Pnl         trading.PnL         `cmd:"" aliases:"portfolio" help:"Show the account's profit and loss."`
+	Ledger      trading.Ledger      `cmd:"" help:"List the changes of the account's money."`
+	Forecast    trading.Forecast    `cmd:"" help:"Record the probability that you give YES in a round, for a score."`
+	Forecasts   trading.Forecasts   `cmd:"" help:"List the account's forecasts with their scores."`
+	History     trading.History     `cmd:"" help:"List the index of a feed."`
+	Watch       trading.Watch       `cmd:"" help:"Print the event stream, one line per message."`
+	Doctor      throughCmd          `cmd:"" help:"Check a venue, and the proxies in front of it, from where a client is."`
+	Ready       readyCmd            `cmd:"" help:"Exit with 0 if a node is ready for requests: for health checks."`
+	Top         topCmd              `cmd:"" help:"Show the nine series, an order book, its trades and your orders on a terminal."`
+	Bench       benchCmd            `cmd:"" help:"Load a venue on this machine and print throughput and latency."`
+	Feeds       feedsCmd            `cmd:"" help:"Watch or record the price sources."`
+	Evidence    trading.Evidence    `cmd:"" help:"Recompute how a round settled and compare it with the venue."`
+	Proof       proofCommands       `cmd:"" help:"Write or check the proof bundle of a settled round."`
+	Verify      verifyCmd           `cmd:"" help:"Replay a journal and check all of it."`
+	Backup      backupCmd           `cmd:"" help:"Copy the data of a venue, also while it runs, and verify the copy."`
+	Restore     restoreCmd          `cmd:"" help:"Put a backup into a new data directory."`
+	Mirror      mirror.Commands     `cmd:"" help:"Look at the mirror, the database of the whole history, or build it anew."`
+	Export      exportCmd           `cmd:"" help:"Write tables of the mirror to CSV or Parquet files."`
+	Cluster     operator.Cluster    `cmd:"" help:"Look at the members of a cluster, or change them."`
+	Arena       arenaCmd            `cmd:"" help:"Test trading agents in virtual time: many seeds, statistics, and a proof."`
+	Admin       operator.Commands   `cmd:"" help:"Act as the operator."`
+	Keys        operator.Keys       `cmd:"" help:"Replace the master key."`
+	Conf        configCmd           `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
+	Completion  completionCmd       `cmd:"" help:"Print the completion script of a shell."`
 
 	LogLevel slog.Level       `help:"Lowest level to log: debug, info, warn or error." default:"info" env:"DX_LOG_LEVEL"`
 	Config   kong.ConfigFlag  `help:"TOML file whose settings are flags." type:"existingfile" env:"DX_CONFIG"`
@@ -90,6 +92,19 @@ func main() {
 		os.Exit(code)
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// asCommand returns the command line that people mean who type the commands of other programs.
+func asCommand(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case args[0] == "buy" || args[0] == "sell":
+		return append([]string{"order"}, args...)
+	}
+	return args
 }
 
 // run runs a command line and returns the exit code: 0 for success, 1 for a failure, 2 for
@@ -116,9 +131,7 @@ func run(args []string, out, errs io.Writer) int {
 	defer stop()
 	var warnings bytes.Buffer // a venue's go to its log, which never waits for a reader
 	err = checkVariables(parser.Model, &warnings)
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
+	args = asCommand(args)
 	var cmd *kong.Context
 	if err == nil {
 		cmd, err = parser.Parse(args)

@@ -82,7 +82,7 @@ func TestIntegersOfVariablesAndFiles(t *testing.T) {
 		t.Errorf("exit %d: %s", code, text)
 	}
 	for _, text := range []string{"0x10", "1_000", "+5", "-5"} {
-		if code, out := show("--config", file("write_floor = "+text)); code != 2 || !strings.Contains(out, "line 1: write_floor must be decimal digits") {
+		if code, out := show("--config", file("write_floor = "+text)); code != 2 || !strings.Contains(out, "line 1: write_floor must be a whole number") {
 			t.Errorf("a file with %s: exit %d: %.300s", text, code, out)
 		}
 		t.Setenv("DX_WRITE_FLOOR", text)
@@ -91,7 +91,7 @@ func TestIntegersOfVariablesAndFiles(t *testing.T) {
 		}
 		os.Unsetenv("DX_WRITE_FLOOR")
 	}
-	for text, want := range map[string]string{"[min_sources]\nBTC = 0x2": "line 2: BTC must be decimal digits", "min_sources = {BTC = +2}": "line 1: min_sources must be decimal digits"} {
+	for text, want := range map[string]string{"[min_sources]\nBTC = 0x2": "line 2: BTC must be a whole number", "min_sources = {BTC = +2}": "line 1: min_sources must be a whole number"} {
 		if code, out := show("--config", file(text)); code != 2 || !strings.Contains(out, want) {
 			t.Errorf("%s: exit %d: %.300s, want %s", text, code, out, want)
 		}
@@ -99,7 +99,7 @@ func TestIntegersOfVariablesAndFiles(t *testing.T) {
 	if code, out := show("--min-sources", "BTC=0x2"); code != 2 {
 		t.Errorf("exit %d: %.300s", code, out)
 	}
-	expectCommand(t, 2, "decimal digits", "order", "buy", "yes", "0x10", "@10", "--series", "btc-15m")
+	expectCommand(t, 2, "a whole number", "order", "buy", "yes", "0x10", "@10", "--series", "btc-15m")
 }
 
 // TestSecretsAreTrimmed checks that every secret of a flag, a variable, the settings file or a profile may

@@ -137,7 +137,7 @@ func TestConfig(t *testing.T) {
 		"\nno_such = 1":                    "dx.toml:2: no such setting",
 		"\n[admin]\nx = 1":                 "dx.toml:2: one value",
 		"api = [':1']":                     "dx.toml:1: one value",
-		"\nwrite_floor = 0x10":             "line 2: write_floor must be decimal digits",
+		"\nwrite_floor = 0x10":             "line 2: write_floor must be a whole number",
 		"write_floor = 3\nwrite-floor = 4": "dx.toml:1: write-floor is set twice",
 	} {
 		expectCommand(t, 2, want, "config", "check", "--config", write(text))

@@ -22,7 +22,7 @@ func TestTimesHaveAZone(t *testing.T) {
 	}
 	stamp := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 	for command, heading := range map[string]string{
-		"orders --all": "TIME (ZONE)", "fills": "TIME (ZONE)", "ledger": "TIME (ZONE)", "forecasts": "TIME (ZONE)", "rounds --limit 1 --series " + market: "CLOSES (ZONE)",
+		"orders --all": "TIME (ZONE)", "fills": "TIME (ZONE)", "history": "TIME (ZONE)", "ledger": "TIME (ZONE)", "forecasts": "TIME (ZONE)", "rounds --limit 1 --series " + market: "CLOSES (ZONE)",
 		"agent activity bot": "TIME (ZONE)", "agent show bot": " ZONE\n", "agent mandate bot": " ZONE\n",
 	} {
 		shown := map[string]time.Time{}

@@ -11,7 +11,7 @@ import (
 func ParseUint(text string, bits int) (uint64, error) {
 	var n schemas.U64
 	if err := n.UnmarshalText([]byte(text)); err != nil || uint64(n)>>(bits-1)>>1 != 0 {
-		return 0, fmt.Errorf("must be decimal digits, at most %d, and not %q", uint64(1)<<(bits-1)<<1-1, text)
+		return 0, fmt.Errorf("must be a whole number, at most %d, and not %q", uint64(1)<<(bits-1)<<1-1, text)
 	}
 	return uint64(n), nil
 }

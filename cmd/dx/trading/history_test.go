@@ -52,6 +52,22 @@ ROUND  SERIES   MARKET  CLOSES (UTC)         STATUS     STRIKE      SETTLED AT  
    12  btc-60s       3  2027-01-15 08:00:01  settled  65000.00  65000.00000001  YES       0  30  -$1.23
    11  wti-60s       3  2027-01-15 08:00:01  void       75.125               -  void      -   -       -
 `},
+		"settlements": {func(out *strings.Builder) error {
+			return printSettlements(out, cli.Zone{}, []schemas.Settlement{
+				{Ts: someTime, Category: 1, MarketID: 3, RoundNumber: 12, OutcomeStatus: "settled", Winner: &won, YesQty: 30, NoQty: 5, Payout: 300_000, Cost: schemas.Ptr(schemas.U64(312_300)), Profit: &profit},
+				{Ts: someTime, MarketID: 3, RoundNumber: 2, OutcomeStatus: "void", YesQty: 3, Payout: 15_000},
+			}, "")
+		}, `
+TIME (UTC)           SERIES   MARKET  ROUND  RESULT  YES  NO  PAYOUT    COST  PROFIT
+2027-01-15 08:00:01  btc-60s       3     12  YES      30   5  $30.00  $31.23  -$1.23
+2027-01-15 08:00:01  -             3      2  void      3   0   $1.50       -       -
+`},
+		"prices": {func(out *strings.Builder) error {
+			return printPrices(out, cli.Zone{}, []schemas.PriceRow{{Ts: someTime, Open: 65000_00000000, High: 65001_50000000, Low: 64999_00000000, Close: 65000_12300000, Sources: 3}})
+		}, `
+TIME (UTC)               OPEN      HIGH       LOW      CLOSE  SOURCES
+2027-01-15 08:00:01  65000.00  65001.50  64999.00  65000.123        3
+`},
 		"own rounds": {func(out *strings.Builder) error { return printOwnRounds(out, own, "") }, `
 ROUND  SERIES   MARKET  STATUS   RESULT    PAID  RECEIVED     FEES  PAYOUT  YES  NO  PROFIT
    13  btc-5m        4  trading  -        $2.00     $0.00    $0.00   $0.00    3   0       -

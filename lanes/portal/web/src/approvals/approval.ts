@@ -54,7 +54,7 @@ const REFUSED: Record<string, string> = {
   reduce_only_violation: 'the agent holds less than the order would sell.',
 }
 
-const CANCELED: Record<string, string> = { user_cancel: 'by the agent', mass_cancel: 'by the agent, with others' }
+const CANCELED: Record<string, string> = { user_cancel: 'by the agent', mass_cancel: 'by the agent' }
 
 // Became says what became of an order that waited.
 export interface Became {

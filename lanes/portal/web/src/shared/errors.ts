@@ -41,7 +41,7 @@ const REASONS: Record<string, string> = {
   self_trade_prevention: 'it met an order of your own',
   max_cost_infeasible: 'the spending limit was reached',
   user_cancel: 'by you',
-  mass_cancel: 'by you, with others',
+  mass_cancel: 'by you',
   replaced: 'replaced by you',
   group_limit: 'by the bound of its group',
   requoted: 'by a newer quote of its group',
