@@ -326,7 +326,7 @@ func statusText(e *engine.Engine) (line string) {
 		line = fmt.Sprintf("seq %d · %d markets trading · %d orders resting", v.Now().Seq, trading, v.Resting())
 		for f := core.Feed(0); f < core.Feeds; f++ {
 			if t, ok, _, _ := v.Index(f); ok {
-				line += fmt.Sprintf(" · %s %d.%02d", f, t.Price/100_000_000, t.Price/1_000_000%100)
+				line += fmt.Sprintf(" · %s %s.%02d", f, cli.Grouped(int64(t.Price/100_000_000)), t.Price/1_000_000%100)
 			}
 		}
 	})

@@ -83,7 +83,7 @@ func TestEvidence(t *testing.T) {
 		code, out, errs := runCommand("evidence", "--ticks", "--file", file)
 		return code, out + errs
 	}
-	if code, text := say(func(*schemas.Evidence) {}); code != 0 || !strings.HasSuffix(text, "so yes wins\nagrees\n") || !strings.Contains(text, "a 66000.") {
+	if code, text := say(func(*schemas.Evidence) {}); code != 0 || !strings.HasSuffix(text, "so yes wins\nagrees\n") || !strings.Contains(text, "a 66,000.") {
 		t.Errorf("dx evidence of a true file: exit %d %s, want 0 and agrees", code, text)
 	}
 	for name, change := range map[string]func(*schemas.Evidence){

@@ -97,7 +97,7 @@ func TestAdminOnATerminal(t *testing.T) {
 	p.devFile()
 	user := fmt.Sprint(p.account("reader").UserID)
 	for _, c := range []struct{ args, want string }{
-		{"admin user " + user, `(?m)^name +reader\n(.*\n)*^cash +\$10000\.00\n(.*\n)*^keys\nAPI KEY +`},
+		{"admin user " + user, `(?m)^name +reader\n(.*\n)*^cash +\$10,000\.00\n(.*\n)*^keys\nAPI KEY +`},
 		{"admin user " + user + " --json", `^\{"user_id":` + user + `,.*"cash":"100000000"`},
 		{"admin withdrawals --status rejected", `^none\n`},
 		{"admin users --limit 1", `^USER ID +NAME +SUSPENDED +CREATED \(UTC\)\n +1 .*\nThere are more: --cursor `},

@@ -21,7 +21,7 @@ func TestWatch(t *testing.T) {
 		code       int
 		want       []string // part of each line of output, or of the last line of errors
 	}{
-		{"account", "watch user --count 1", 0, []string{"-     account: $10000.00 free, $0.00 reserved, 0 orders, 0 positions"}},
+		{"account", "watch user --count 1", 0, []string{"-     account: $10,000.00 free, $0.00 reserved, 0 orders, 0 positions"}},
 		{"prices", "watch oracle --count 2", 0, []string{" source", " source"}},
 		{"JSON", "watch oracle --count 2 --json", 0, []string{`{"type":"oracle","sid":1,"seq":"`, `{"type":"oracle","sid":1,"seq":"`}},
 		{"a book", fmt.Sprintf("watch orderbook_delta --market %d --count 2", m.MarketID), 0, []string{"book of round ", " @ "}},

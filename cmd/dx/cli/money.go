@@ -54,16 +54,16 @@ func (c *Credit) UnmarshalText(text []byte) error {
 func (a Amount) String() string { return FormatDollars(int64(a)) }
 
 // FormatDollars formats pips as dollars with two decimal places, or four if the amount is not
-// a whole number of cents: $1234.50, -$0.0001.
+// a whole number of cents: $1,234.50, -$0.0001.
 func FormatDollars(pips int64) string {
 	sign, n := "", uint64(pips)
 	if pips < 0 {
 		sign, n = "-", -uint64(pips)
 	}
 	if n%100 == 0 {
-		return fmt.Sprintf("%s$%d.%02d", sign, n/PipsPerDollar, n%PipsPerDollar/100)
+		return fmt.Sprintf("%s$%s.%02d", sign, Grouped(n/PipsPerDollar), n%PipsPerDollar/100)
 	}
-	return fmt.Sprintf("%s$%d.%04d", sign, n/PipsPerDollar, n%PipsPerDollar)
+	return fmt.Sprintf("%s$%s.%04d", sign, Grouped(n/PipsPerDollar), n%PipsPerDollar)
 }
 
 // FormatCents formats a price in pips as cents, exactly: 55¢, 53.47¢.
@@ -72,10 +72,27 @@ func FormatCents(pips int64) string {
 }
 
 // FormatPrice formats an index price at 1e8 scale with all of its digits, at least two after the point
-// (docs/rules/rest.md#decimal-strings): 75.12, 75.125.
+// (docs/rules/rest.md#decimal-strings): 75.12, 65,000.125.
 func FormatPrice(p schemas.U64) string {
 	text, _ := schemas.Decimal(p).MarshalText() // has no error
-	return string(text)
+	whole, part, _ := strings.Cut(string(text), ".")
+	return grouped(whole) + "." + part
+}
+
+// Grouped formats a number for people, with a comma between each three digits: 1,234,567.
+func Grouped[N ~int | ~int64 | ~uint32 | ~uint64](n N) string {
+	digits := fmt.Sprint(n)
+	if negative, is := strings.CutPrefix(digits, "-"); is {
+		return "-" + grouped(negative)
+	}
+	return grouped(digits)
+}
+
+func grouped(digits string) string {
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
 }
 
 var errDecimal = errors.New("must be a decimal number, no finer than 0.01 cent")

@@ -61,7 +61,7 @@ func TestDollars(t *testing.T) {
 			t.Errorf("a credit of %q is accepted", text)
 		}
 	}
-	for pips, want := range map[int64]string{0: "$0.00", 12_345_600: "$1234.56", -25_000: "-$2.50", -1: "-$0.0001", -1 << 63: "-$922337203685477.5808"} {
+	for pips, want := range map[int64]string{0: "$0.00", 12_345_600: "$1,234.56", -25_000: "-$2.50", -1: "-$0.0001", -1 << 63: "-$922,337,203,685,477.5808"} {
 		if got := FormatDollars(pips); got != want {
 			t.Errorf("%d: %s, want %s", pips, got, want)
 		}

@@ -35,7 +35,7 @@ func TestCanvas(t *testing.T) {
 		c.plot(append(points, point{99, 1}, point{161, 1}), 100, 160) // the last two are outside
 		lines := c.lines(100, 160, 150)
 		text := ansi.Strip(strings.Join(lines, "\n"))
-		if len(lines) != 8 || !strings.Contains(text, "65000.00") || !strings.Contains(text, "┄") || !strings.Contains(text, "┊") {
+		if len(lines) != 8 || !strings.Contains(text, "65,000.00") || !strings.Contains(text, "┄") || !strings.Contains(text, "┊") {
 			t.Errorf("the chart of %v:\n%s\nwant 8 lines with the strike, its line and that of the window", prices, text)
 		}
 		for _, l := range lines {

@@ -10,6 +10,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/trading"
 	"duplex/schemas"
 )
@@ -275,4 +276,6 @@ func (m *Model) accountLine() string {
 	return padTo(fmt.Sprintf(" cash %s  reserved %s  here %d YES, %d NO  dead-man %s", dollars(a.Cash), dollars(a.Reserved), p.YesQty, p.NoQty, deadman), m.cols())
 }
 
-func dollars(pips schemas.U64) string { return fmt.Sprintf("$%d.%02d", pips/10_000, pips/100%100) }
+func dollars(pips schemas.U64) string {
+	return fmt.Sprintf("$%s.%02d", cli.Grouped(uint64(pips/10_000)), pips/100%100)
+}

@@ -47,10 +47,10 @@ N  TIME (UTC)           SERIES   MARKET  ROUND  SIDE  OUTCOME  QTY  PRICE  AMOUN
 3  2027-01-15 08:00:01  btc-60s       3     12  buy   NO        40  52.5¢  $21.00  $0.0616  taker  185
 `},
 		"rounds": {func(out *strings.Builder) error { return printRounds(out, cli.Zone{}, rounds, own, "") }, `
-ROUND  SERIES   MARKET  CLOSES (UTC)         STATUS     STRIKE      SETTLED AT  RESULT  YES  NO  PROFIT
-   13  btc-5m        4  2027-01-15 08:00:01  trading  65000.00               -  -         3   0       -
-   12  btc-60s       3  2027-01-15 08:00:01  settled  65000.00  65000.00000001  YES       0  30  -$1.23
-   11  wti-60s       3  2027-01-15 08:00:01  void       75.125               -  void      -   -       -
+ROUND  SERIES   MARKET  CLOSES (UTC)         STATUS      STRIKE       SETTLED AT  RESULT  YES  NO  PROFIT
+   13  btc-5m        4  2027-01-15 08:00:01  trading  65,000.00                -  -         3   0       -
+   12  btc-60s       3  2027-01-15 08:00:01  settled  65,000.00  65,000.00000001  YES       0  30  -$1.23
+   11  wti-60s       3  2027-01-15 08:00:01  void        75.125                -  void      -   -       -
 `},
 		"settlements": {func(out *strings.Builder) error {
 			return printSettlements(out, cli.Zone{}, []schemas.Settlement{
@@ -65,8 +65,8 @@ TIME (UTC)           SERIES   MARKET  ROUND  RESULT  YES  NO  PAYOUT    COST  PR
 		"prices": {func(out *strings.Builder) error {
 			return printPrices(out, cli.Zone{}, []schemas.PriceRow{{Ts: someTime, Open: 65000_00000000, High: 65001_50000000, Low: 64999_00000000, Close: 65000_12300000, Sources: 3}})
 		}, `
-TIME (UTC)               OPEN      HIGH       LOW      CLOSE  SOURCES
-2027-01-15 08:00:01  65000.00  65001.50  64999.00  65000.123        3
+TIME (UTC)                OPEN       HIGH        LOW       CLOSE  SOURCES
+2027-01-15 08:00:01  65,000.00  65,001.50  64,999.00  65,000.123        3
 `},
 		"own rounds": {func(out *strings.Builder) error { return printOwnRounds(out, own, "") }, `
 ROUND  SERIES   MARKET  STATUS   RESULT    PAID  RECEIVED     FEES  PAYOUT  YES  NO  PROFIT

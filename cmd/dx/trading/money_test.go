@@ -19,15 +19,15 @@ func TestPrintPnL(t *testing.T) {
 			{MarketID: 5, RoundNumber: 9, Category: 3, Outcome: "no", Qty: 1, Cost: 60, AvgCost: 60, Mark: mark(0), Unrealized: -60},
 		},
 	})
-	want := `                   EQUITY  $9981.6575
-                 REALIZED     $0.3514
-              of it today      -$0.01
-               UNREALIZED    -$5.3475
-                  REBATES       $0.00
-DEPOSITS less withdrawals   $10000.00
-    TRANSFERS in less out      -$0.50
-                FEES paid     $0.0872
-                OPEN COST   $601.5939
+	want := `                   EQUITY  $9,981.6575
+                 REALIZED      $0.3514
+              of it today       -$0.01
+               UNREALIZED     -$5.3475
+                  REBATES        $0.00
+DEPOSITS less withdrawals   $10,000.00
+    TRANSFERS in less out       -$0.50
+                FEES paid      $0.0872
+                OPEN COST    $601.5939
 
 SERIES   MARKET  ROUND  OUTCOME  QTY  AVG COST  MARK      COST    VALUE    PROFIT  IF IT WINS
 btc-60s       1     12  YES      100    52.62¢   69¢  $52.6240   $69.00  $16.3760    $47.3760
@@ -58,7 +58,7 @@ func TestPrintLedger(t *testing.T) {
 
 func TestPrintBalance(t *testing.T) {
 	var out strings.Builder
-	want := "      FREE  RESERVED       TOTAL\n$9994.3384     $1.00  $9995.3384\n"
+	want := "       FREE  RESERVED        TOTAL\n$9,994.3384     $1.00  $9,995.3384\n"
 	if err := printBalance(&out, &schemas.Balance{Cash: 99_943_384, Reserved: 10_000}); err != nil || out.String() != want {
 		t.Errorf("%v, the balance is\n%s\nwant\n%s", err, out.String(), want)
 	}
