@@ -27,5 +27,9 @@ type Source interface {
 	Run(ctx context.Context, out func(price core.Price, at time.Time)) error
 }
 
+// Continuer is a source of prices of its own making, which go on from the venue's last index. Continue is called before
+// Run.
+type Continuer interface{ Continue(last core.Price) }
+
 // Submit passes a command to the sequencer. It returns when ctx ends, at the latest.
 type Submit func(ctx context.Context, cmd core.Command) error

@@ -8,6 +8,7 @@ import (
 	"duplex/core"
 	"duplex/core/feed"
 	"duplex/core/venue"
+	"duplex/core/view"
 	"duplex/feeds"
 	"duplex/feeds/session"
 )
@@ -29,6 +30,15 @@ func (v *Venue) startPrices() error {
 	if len(v.options.Sources) == 0 {
 		return nil
 	}
+	v.engine.Read(func(x *venue.Venue, _ *view.View) {
+		for _, s := range v.options.Sources {
+			if c, ok := s.(feeds.Continuer); ok {
+				if tick, known, _, _ := x.Index(s.Feed()); known {
+					c.Continue(tick.Price)
+				}
+			}
+		}
+	})
 	poster, err := feeds.NewPoster(submit, v.options.Sources...)
 	if err != nil {
 		return &OptionError{"Sources", err}

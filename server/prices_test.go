@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,8 +13,10 @@ import (
 	"duplex/core/feed"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/feeds"
 	"duplex/feeds/session"
 	"duplex/feeds/sim"
+	"duplex/internal/backoff"
 	"duplex/internal/logbuffer"
 	"duplex/server"
 	"duplex/server/servertest"
@@ -136,5 +140,39 @@ func TestMinSourcesRule(t *testing.T) {
 	got := server.MinSourcesRule([core.Feeds]feed.Limit{core.BTC: {MinSources: 3, JumpPct: 5}, core.Gold: {MinSources: 1}})
 	if want := [core.Feeds]uint8{core.BTC: 3}; got != want {
 		t.Errorf("%v, not %v", got, want)
+	}
+}
+
+// continuedSource quotes one price, and goes on from another if the venue says so.
+type continuedSource struct {
+	price core.Price
+	from  atomic.Int64
+}
+
+func (*continuedSource) Name() string               { return "made" }
+func (*continuedSource) Feed() core.Feed            { return core.BTC }
+func (s *continuedSource) Continue(last core.Price) { s.from.Store(int64(last)) }
+
+func (s *continuedSource) Run(ctx context.Context, out func(core.Price, time.Time)) error {
+	for backoff.Sleep(ctx, 50*time.Millisecond) {
+		out(s.price, time.Now())
+	}
+	return ctx.Err()
+}
+
+// TestMadePricesGoOn tests that prices of the venue's own making go on from the last index after a restart.
+func TestMadePricesGoOn(t *testing.T) {
+	dir := t.TempDir()
+	for life, want := range []core.Price{0, 6_912_300_000_000} {
+		s := &continuedSource{price: 6_912_300_000_000}
+		h := servertest.OpenLive(t, dir, func(o *server.Options) { o.Oracle, o.Sources = "sim", []feeds.Source{s} })
+		eventually(t, "an index", func() (known bool) {
+			h.Engine().Read(func(v *venue.Venue, _ *view.View) { _, known, _, _ = v.Index(core.BTC) })
+			return known
+		})
+		h.Close()
+		if got := core.Price(s.from.Load()); got != want {
+			t.Errorf("life %d: the source goes on from %d, want %d", life, got, want)
+		}
 	}
 }

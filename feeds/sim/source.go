@@ -24,6 +24,10 @@ type source struct {
 func (s *source) Name() string    { return s.name }
 func (s *source) Feed() core.Feed { return s.feed }
 
+// Continue sets the price from which the walk goes on. Else the prices of a venue that is started again would jump to
+// where they began.
+func (s *source) Continue(last core.Price) { s.walk.price = last }
+
 // Run quotes by wall time until ctx ends and returns the error of ctx.
 func (s *source) Run(ctx context.Context, out func(price core.Price, at time.Time)) error {
 	now := time.Now()
