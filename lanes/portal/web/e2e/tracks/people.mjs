@@ -150,6 +150,8 @@ await run({
   async 'a pasted key survives a reload, and no script can read it'() {
     const reader = traderOf(venue, 'reader')
     await page.getByRole('button', { name: /^Sign out/ }).click()
+    await page.locator('[name=key]').waitFor()
+    await page.reload() // it lasts, although the venue lends a key
     await page.locator('[name=key]').fill(reader.api_key)
     await page.locator('[name=secret]').fill('not a secret')
     await button('Sign in').click()

@@ -32,6 +32,20 @@ export async function loadKey(): Promise<Credentials | undefined> {
   return inStore('readonly', (s) => s.get(SLOT) as IDBRequest<Credentials | undefined>)
 }
 
+const OUT = 'duplex-signed-out'
+
+// signedOut reports whether the user has signed out. Then the key that a venue lends is not taken until the user signs
+// in again.
+export function signedOut(): boolean {
+  return localStorage.getItem(OUT) !== null
+}
+
+// rememberSignedOut lasts over reloads, until the next sign-in.
+export function rememberSignedOut(is: boolean): void {
+  if (is) localStorage.setItem(OUT, '1')
+  else localStorage.removeItem(OUT)
+}
+
 export async function saveKey(c: Credentials): Promise<void> {
   await inStore('readwrite', (s) => s.put(c, SLOT))
 }
