@@ -17,6 +17,9 @@ import (
 // accountKeyLabel is the label of the key of an account of Options.Accounts.
 const accountKeyLabel = "dev"
 
+// depositPrefix begins the deposit_id of the first funds of such an account.
+const depositPrefix = "dev-"
+
 // ownAudit marks the commands of the venue itself, and accountAudit those that create the
 // accounts of the options.
 var (
@@ -63,7 +66,7 @@ func (v *Venue) createAgent(owner *schemas.DevAccount, g Agent) error {
 	if closed {
 		return nil
 	}
-	account, err := v.fundWithKey(u, "dev-"+owner.Name+"-"+g.Name, g.Funds, gate.UserScopes)
+	account, err := v.fundWithKey(u, depositPrefix+owner.Name+"-"+g.Name, g.Funds, gate.UserScopes)
 	account.Name = g.Name
 	v.agents = append(v.agents, account)
 	return err
@@ -85,13 +88,20 @@ func (v *Venue) findOrCreateAccount(a Account) (out schemas.DevAccount, err erro
 	token := deriveToken(v.keys.current, "dxa_", a.Name)
 	hash := sha256.Sum256([]byte(token))
 	u, found := v.engine.AccountByToken(hash)
+	if !found { // its token was reset since, or it is new
+		v.engine.Read(func(s *venue.Venue, _ *view.View) { u, found = s.Depositor(depositPrefix + a.Name) })
+		if found {
+			v.options.Log.Warn("an account has another token than that of its first start; the dev file has none", "account", a.Name)
+			token = ""
+		}
+	}
 	if !found {
 		if err := v.submitOwn(&core.CreateUser{Name: a.Name, TokenHash: hash, Audit: accountAudit}); err != nil {
 			return out, err
 		}
 		u, _ = v.engine.AccountByToken(hash)
 	}
-	out, err = v.fundWithKey(u, "dev-"+a.Name, a.Funds, cmp.Or(a.Scopes, gate.UserScopes))
+	out, err = v.fundWithKey(u, depositPrefix+a.Name, a.Funds, cmp.Or(a.Scopes, gate.UserScopes))
 	out.Name, out.AccountToken = a.Name, token
 	return out, err
 }

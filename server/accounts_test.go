@@ -35,6 +35,26 @@ func TestAccountsComeBack(t *testing.T) {
 	}
 }
 
+// TestAccountOfAnotherToken tests that a venue starts again after the token of an account was reset: it is the
+// account of before, with the money and the key of before, and the old token is not given out again.
+func TestAccountOfAnotherToken(t *testing.T) {
+	data := t.TempDir()
+	start := func() (schemas.DevAccount, *servertest.Venue) {
+		t.Helper()
+		v := servertest.Open(t, server.Options{Data: data, Accounts: []server.Account{{Name: "a", Funds: 100}}})
+		return v.Accounts()[0], v
+	}
+	was, v := start()
+	v.Submit(&core.ResetToken{User: core.UserID(was.UserID), TokenHash: [32]byte{1}})
+	v.Close()
+	again, v := start()
+	defer v.Close()
+	was.AccountToken = ""
+	if fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", was) {
+		t.Errorf("after a reset: %+v, want %+v", again, was)
+	}
+}
+
 // TestAgentsComeBack tests that a dev venue's agent has its own money, that a second start
 // returns it with the same key and pays nothing again, and that a closed one stays closed.
 func TestAgentsComeBack(t *testing.T) {

@@ -47,9 +47,9 @@ func (v *Venue) cancelOrder(ctx context.Context, caller *Caller, id core.OrderID
 	return v.Engine.Submit(ctx, caller.marked(&core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: id}, i))
 }
 
-// cancelByClientID cancels the order that a client_order_id placed. The placement may have been queued and
-// not applied when the request arrives. So if there is no such order yet, a cancel of order 0, which does
-// not exist, is sequenced behind it, and then the order is looked up again.
+// cancelByClientID cancels the order that a client_order_id placed, or what waits with it. The placement may have been
+// queued and not applied when the request arrives, and what waits may become an order meanwhile. So if the first
+// cancel, which without an order names order 0, misses, the order is looked up again behind it.
 func (v *Venue) cancelByClientID(ctx context.Context, caller *Caller, id uint64) (engine.Receipt, error) {
 	find := func() (order core.OrderID) {
 		v.Engine.Read(func(_ *venue.Venue, w *view.View) {
@@ -64,13 +64,13 @@ func (v *Venue) cancelByClientID(ctx context.Context, caller *Caller, id uint64)
 	}
 	order := find()
 	r, err := v.cancelOrder(ctx, caller, order, 0)
-	if err != nil || order != 0 {
+	if err != nil || r.Reject != core.UnknownOrder {
 		return r, err
 	}
-	if order = find(); order == 0 {
-		return r, nil
+	if now := find(); now != order && now != 0 {
+		return v.cancelOrder(ctx, caller, now, 1)
 	}
-	return v.cancelOrder(ctx, caller, order, 1)
+	return r, nil
 }
 
 var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{

@@ -253,6 +253,11 @@ func TestApprovedOrderTrades(t *testing.T) {
 	}
 }
 
+// quoted is a quote of the agent in market 1; at a tick 0 it takes the side away.
+func quoted(side core.Side, group uint32, tick core.Tick) *core.QuoteSide {
+	return &core.QuoteSide{Cancel: tick == 0, PlaceOrder: core.PlaceOrder{User: agent, Market: 1, ClientID: 900, Side: side, Group: group, Tick: tick, Qty: 1}}
+}
+
 // TestAsksEnd checks what ends an order that waits, with which reason, and what does not
 // (docs/rules/agent-accounts.md#approvals).
 func TestAsksEnd(t *testing.T) {
@@ -298,6 +303,26 @@ func TestAsksEnd(t *testing.T) {
 			f.must(&core.BindOrders{User: agent, Group: 7, Line: core.Line{Session: 1}})
 			return &core.EndConnection{User: agent, Line: core.Line{Session: 1}}
 		}, core.AskCanceled, core.Disconnected},
+		{"its side of the group is quoted away", nil, func(*family) core.Command { return quoted(core.Buy, 7, 0) }, core.AskCanceled, core.Requoted},
+		{"the other side is quoted away", nil, func(*family) core.Command { return quoted(core.Sell, 7, 0) }, core.AskWaiting, 0},
+		{"another group is quoted away", nil, func(*family) core.Command { return quoted(core.Buy, 8, 0) }, core.AskWaiting, 0},
+		{"its side is quoted away in another market", nil, func(*family) core.Command {
+			c := quoted(core.Buy, 7, 0)
+			c.Market = 2
+			return c
+		}, core.AskWaiting, 0},
+		{"a quote of its side", nil, func(f *family) core.Command { f.setMandate(); return quoted(core.Buy, 7, 4100) }, core.AskCanceled, core.Requoted},
+		{"a quote of its side that stays", nil, func(f *family) core.Command {
+			f.setMandate()
+			f.must(quoted(core.Buy, 7, 3900))
+			f.setMandate(askAbove(0))
+			f.ask(with(f.order(agent, core.Buy, core.Yes, 4000, 3), func(c *core.PlaceOrder) { c.Group = 7 }))
+			c := quoted(core.Buy, 7, 3900)
+			c.ClientID++
+			return c
+		}, core.AskCanceled, core.Requoted},
+		{"a quote of the other side that would meet it", nil, func(f *family) core.Command { f.setMandate(); return quoted(core.Sell, 7, 4000) }, core.AskCanceled, core.Requoted},
+		{"a quote of the other side beyond it", nil, func(f *family) core.Command { f.setMandate(); return quoted(core.Sell, 7, 4100) }, core.AskWaiting, 0},
 		{"its group trips", nil, func(f *family) core.Command {
 			f.must(&core.SetGroup{User: agent, Group: 7, FillLimit: 1, WindowMs: 1000})
 			f.setMandate()

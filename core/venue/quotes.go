@@ -34,14 +34,17 @@ func (v *Venue) quote(c *core.QuoteSide) core.Reject {
 			break
 		}
 	}
+	placed := kept == book.None && v.placeable(c)
+	ends := func(of bool, tickYes core.Tick) bool {
+		return of == bid || placed && (bid && tickYes <= c.Tick || !bid && tickYes >= c.Tick)
+	}
 	for _, r := range slices.Backward(own) {
-		o := v.pool.At(r)
-		meets := v.placeable(c) && (bid && o.TickYes() <= c.Tick || !bid && o.TickYes() >= c.Tick)
-		if r != kept && (o.Bid() == bid || kept == book.None && meets) {
+		if o := v.pool.At(r); r != kept && ends(o.Bid(), o.TickYes()) {
 			v.closeOrder(r, core.Canceled, core.Requoted, core.CauseCancel)
 			done.Canceled++
 		}
 	}
+	v.cancelQuoteAsks(c, ends)
 	if kept != book.None {
 		done.Order, done.Kept, done.Left = v.pool.At(kept).ID, true, c.Qty
 		if left := core.Qty(v.pool.At(kept).Left); left > c.Qty {
@@ -89,8 +92,19 @@ func (v *Venue) quoteNothing(c *core.QuoteSide) core.Reject {
 			done.Canceled++
 		}
 	}
+	v.cancelQuoteAsks(c, func(bid bool, _ core.Tick) bool { return bid == (c.Side == core.Buy) })
 	*v.ev.Quoted() = done
 	return core.OK
+}
+
+// cancelQuoteAsks cancels what waits of the group of a quote in its market and ends as a resting order would.
+func (v *Venue) cancelQuoteAsks(c *core.QuoteSide, ends func(bid bool, tickYes core.Tick) bool) {
+	if len(v.asks.of) == 0 {
+		return
+	}
+	v.cancelAsks(c.User, core.Requoted, func(p *core.PlaceOrder) bool {
+		return p.Market == c.Market && p.Group == c.Group && ends(core.IsBid(p.Side, p.Outcome), core.InYes(p.Outcome, p.Tick))
+	})
 }
 
 // admitQuote makes the checks of a quote that leave the orders of its group alone, after that of its

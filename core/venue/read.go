@@ -157,6 +157,12 @@ func (v *Venue) Quote(category uint16) (q core.Quote, ok bool) {
 	return q, true
 }
 
+// Depositor returns the account of a deposit_id, or false if it is not used.
+func (v *Venue) Depositor(id string) (core.UserID, bool) {
+	d, found := v.deposits.Get(id)
+	return d.User, found
+}
+
 // Withdrawal returns a withdrawal by its id, or false if there is none.
 func (v *Venue) Withdrawal(id uint64) (core.Withdrawal, bool) {
 	if w, ok := v.withdrawals.Get(id); ok {

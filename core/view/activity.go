@@ -2,6 +2,7 @@ package view
 
 import (
 	"iter"
+	"slices"
 
 	"duplex/core"
 )
@@ -53,6 +54,7 @@ const (
 	opAsk // a placement that waits
 	opApproveOrder
 	opRejectOrder
+	opCancelAsk
 
 	operations
 )
@@ -61,12 +63,12 @@ var operationNames = [operations]string{
 	"place_order", "cancel_order", "cancel_all_orders", "decrease_order", "arm_deadman", "disarm_deadman", "redeem_pairs", "request_withdrawal",
 	"create_agent", "transfer", "set_mandate", "halt_agent", "resume_agent", "close_agent", "create_key", "revoke_key", "replace_order", "submit_forecast", "renew_grant",
 	"set_group", "reset_group", "delete_group", "put_quotes", "cancel_on_disconnect",
-	"place_order", "approve_order", "reject_order",
+	"place_order", "approve_order", "reject_order", "cancel_order",
 }
 
 func (o Operation) String() string { return operationNames[o] }
 
-// Ask reports whether Order is the id of an ask, which the command made or decided.
+// Ask reports whether Order is the id of an ask, which the command made, decided or canceled.
 func (a *Activity) Ask() bool { return a.Operation >= opAsk }
 
 // activityOf returns the agent's account and the entry of a command, without stamp and outcome.
@@ -185,14 +187,14 @@ func (w *View) recordActivity(st core.Stamp, cmd core.Command, rej core.Reject, 
 		return // another owner's command, which the venue rejected
 	}
 	a.Seq, a.Ts, a.Reject = st.Seq, st.Ts, rej
+	asked := rej == core.OK && slices.ContainsFunc(events, func(e core.Event) bool { _, ok := e.(*core.AskChanged); return ok })
 	switch {
 	case rej == core.OK && a.Operation == opPlaceOrder:
-		a.Order = core.OrderID(st.Seq)
-		for _, e := range events {
-			if _, ok := e.(*core.AskChanged); ok {
-				a.Operation = opAsk
-			}
+		if a.Order = core.OrderID(st.Seq); asked {
+			a.Operation = opAsk
 		}
+	case asked && a.Operation == opCancelOrder:
+		a.Operation = opCancelAsk
 	case rej == core.OK && a.Operation == opPutQuotes:
 		for _, e := range events {
 			if q, ok := e.(*core.Quoted); ok {

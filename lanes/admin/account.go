@@ -99,12 +99,13 @@ func (l *lane) revokeKey(ctx context.Context, c *gate.Call, in *schemas.RevokeUs
 	return schemas.Revoked{APIKey: in.APIKey, Revoked: true}, err
 }
 
-// cancelOrders cancels the resting orders of an account.
+// cancelOrders cancels the resting orders of an account, and what waits for its owner.
 func (l *lane) cancelOrders(ctx context.Context, c *gate.Call, in *schemas.ActOnUser) (schemas.UserOrdersCanceled, error) {
 	r, err := l.submit(ctx, c, &core.CancelUserOrders{User: core.UserID(in.UserID), Audit: auditOf(c, in.Reason)}, in.Reason)
 	out := schemas.UserOrdersCanceled{UserID: uint32(in.UserID), Seq: schemas.U64(r.Stamp.Seq)}
 	for _, e := range r.Events {
-		if _, ok := e.(*core.OrderClosed); ok {
+		switch e.(type) {
+		case *core.OrderClosed, *core.AskChanged:
 			out.Canceled++
 		}
 	}

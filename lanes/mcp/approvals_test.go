@@ -40,6 +40,13 @@ func TestAgentAsks(t *testing.T) {
 	if text := string(again.StructuredContent); !again.IsError || !strings.Contains(text, `"next":{"tool":"list_approvals","arguments":{}}`) || !strings.Contains(text, "which is waiting") {
 		t.Errorf("the same again: %s", text)
 	}
+	if text := string(again.StructuredContent); !strings.Contains(text, `"outcome":"unknown"`) || strings.Contains(text, `"differs"`) {
+		t.Errorf("the same again, whose outcome is open: %s", text)
+	}
+	other := d.callTool(key, "place_order", strings.Replace(order(1, ""), `"qty":10`, `"qty":11`, 1))
+	if text := string(other.StructuredContent); !other.IsError || !strings.Contains(text, `"outcome":"not_done"`) || !strings.Contains(text, `"differs":["qty"]`) {
+		t.Errorf("another order of the id: %s", text)
+	}
 	batch := d.callTool(key, "place_orders", `{"orders":[`+order(2, "")+`,`+strings.Replace(order(3, ""), `"qty":10`, `"qty":2`, 1)+`]}`)
 	if text := string(batch.StructuredContent); batch.IsError || !strings.Contains(text, `{"results":[{"status":"waiting","approval_id":`) || strings.Count(text, `"status":"resting"`)+strings.Count(text, `"status":"executed"`) != 1 {
 		t.Errorf("a batch: %s", text)
@@ -62,6 +69,9 @@ func TestAgentAsks(t *testing.T) {
 	}
 	if canceled := d.callTool(key, "cancel_order", `{"client_order_id":"2"}`); canceled.IsError || !strings.Contains(string(canceled.StructuredContent), `"status":"canceled","canceled_qty":10`) {
 		t.Errorf("the cancel: %s", canceled.StructuredContent)
+	}
+	if text := string(d.callTool(key, "place_order", order(2, "")).StructuredContent); !strings.Contains(text, `"outcome":"not_done"`) || !strings.Contains(text, "which is canceled") {
+		t.Errorf("the same after its cancel: %s", text)
 	}
 
 	// A replace and a quote never wait. The hint says what does.

@@ -350,7 +350,7 @@ func (x *hintBuilder) hintPosition(p *schemas.PlaceOrder) {
 func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 	x.Field = "client_order_id"
 	var first *view.Order
-	var asked string
+	var asked *view.Ask
 	agent := x.venue.Engine.Owner(x.call.Key.User) != x.call.Key.User
 	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
 		if o := w.ByClientID(x.call.Key.User, uint64(p.ClientOrderID)); o != nil {
@@ -358,18 +358,17 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 		}
 		for a := range w.Asks(x.call.Key.User) {
 			if a.Ask.Place.ClientID == uint64(p.ClientOrderID) {
-				asked = fmt.Sprintf("This client_order_id asked your owner, as approval %d, which is %s. Nothing new was placed or asked.", a.Ask.ID, a.Status)
+				asked = schemas.Ptr(*a)
 			}
 		}
 	})
+	if first == nil && asked != nil {
+		x.hintAsked(p, asked)
+		return
+	}
 	if first == nil {
 		if !x.tool.spec.ReadOnly() {
 			x.Outcome = schemas.OutcomeUnknown
-		}
-		if asked != "" {
-			x.say("", asked)
-			x.Next = &schemas.NextCall{Tool: tools.ListApprovals.Name, Arguments: map[string]any{}}
-			return
 		}
 		if x.venue.History != nil {
 			x.say("", "An order with this client_order_id was placed earlier, and nothing new was placed. The next call shows its row; use a new client_order_id for another order.")
@@ -390,16 +389,7 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 			p.Qty = schemas.Int(first.Qty)
 		}
 	}
-	// The book and the clock have changed since the first call, so the members that dollars and expires_in_ms
-	// replace are those of the first order. max_cost, which are the dollars, is compared.
-	if sent := x.named(); p == x.input {
-		if sent["dollars"] != nil {
-			p.Qty = schemas.Int(first.Qty)
-		}
-		if sent["expires_in_ms"] != nil && first.TIF == core.GTT {
-			p.ExpiryTs = schemas.Ptr(schemas.U64(first.Expiry))
-		}
-	}
+	x.computeAsFirst(p, first)
 	x.Order, x.Differs = schemas.Ptr(tools.OrderOf(first)), tools.Differs(p, first, agent)
 	x.Replayed = len(x.Differs) == 0 && !x.tool.spec.ReadOnly()
 	if first.ID == 0 {
@@ -418,6 +408,44 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 		x.say("This client_order_id belongs to "+row, "Nothing new would be placed. Use a new client_order_id.")
 	}
 	x.suggestCall("list_orders", "order_id", fmt.Sprint(uint64(first.ID)))
+}
+
+// computeAsFirst sets what dollars and expires_in_ms stand for to what it was for the first order of the id, because
+// the book and the clock have changed since. max_cost, which are the dollars, is compared.
+func (x *hintBuilder) computeAsFirst(p *schemas.PlaceOrder, first *view.Order) {
+	sent := x.named()
+	if p != x.input {
+		return
+	}
+	if sent["dollars"] != nil {
+		p.Qty = schemas.Int(first.Qty)
+	}
+	if sent["expires_in_ms"] != nil && first.TIF == core.GTT {
+		p.ExpiryTs = schemas.Ptr(schemas.U64(first.Expiry))
+	}
+}
+
+// hintAsked shows what a client_order_id asked the owner. Whether that is placed is open only for the same order, while
+// it waits.
+func (x *hintBuilder) hintAsked(p *schemas.PlaceOrder, asked *view.Ask) {
+	a := &asked.Ask.Place
+	first := &view.Order{
+		Market: a.Market, Generation: a.Generation, Side: a.Side, Outcome: a.Outcome, Type: a.Type, Tick: a.Tick, Qty: a.Qty, TIF: a.TIF,
+		Expiry: a.Expiry, MaxCost: a.MaxCost, Group: a.Group, Flags: a.Flags,
+	}
+	x.computeAsFirst(p, first)
+	x.Differs = tools.Differs(p, first, true)
+	row := fmt.Sprintf("approval %d, which is %s.", asked.Ask.ID, asked.Status)
+	switch {
+	case len(x.Differs) > 0:
+		x.say("This client_order_id asked your owner for another order, as "+row, "Nothing was placed: differs names the fields. Use a new client_order_id.")
+	default:
+		x.say("This client_order_id asked your owner, as "+row, "Nothing new was placed or asked.")
+		if asked.Status == core.AskWaiting && !x.tool.spec.ReadOnly() {
+			x.Outcome = schemas.OutcomeUnknown
+		}
+	}
+	x.Next = &schemas.NextCall{Tool: tools.ListApprovals.Name, Arguments: map[string]any{}}
 }
 
 // hintExpiry names the venue's clock and its end of the round.

@@ -110,6 +110,9 @@ func TestApprovals(t *testing.T) {
 		t.Errorf("the agent cancels one: %d %s", status, body)
 	}
 	decide(asked[2], "approve", 409, "invalid_transition")
+	if rows := v.wants(carol, "GET", fmt.Sprintf("/agents/%d/activity?limit=1", agent), "", 200, ""); !strings.Contains(rows, `"operation":"cancel_order"`) || !strings.Contains(rows, `"approval_id":"`+asked[2]+`"`) || strings.Contains(rows, `"order_id"`) {
+		t.Errorf("the row of the cancel: %s", rows)
+	}
 	v.Submit(&core.PauseMarket{Market: 1})
 	if x := decide(asked[3], "approve", 200, ""); x.Approval.Status != "refused" || x.Approval.Reason != "market_paused" || x.Order != nil {
 		t.Errorf("approved in a pause: %+v", x)

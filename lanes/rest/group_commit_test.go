@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -89,6 +90,41 @@ func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
 		t.Errorf("placed %s, canceled %s", placed, canceled)
 	}
 	if _, body := h.Call(alice, "GET", "/v1/portfolio/orders?status=resting", ""); field(t, body, "cursor") != "" || strings.Contains(body, "order_id") {
+		t.Errorf("the resting orders after the cancel: %s, want none", body)
+	}
+}
+
+// TestCancelByClientOrderIDDuringItsApproval checks that a cancel by client_order_id finds the order that an owner
+// approves while the cancel is under way.
+func TestCancelByClientOrderIDDuringItsApproval(t *testing.T) {
+	t.Parallel()
+	h, l := newHeldServer(t)
+	asks := core.Mandate{Set: 1 << core.RuleAskAbove} // about any buy
+	h.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 1_000_000, Mandate: asks})
+	key := h.NewKey(3, readTrade)
+	status, waits := h.Call(key, "POST", "/v1/portfolio/orders", order(1, ""))
+	if status != 202 {
+		t.Fatalf("the order is %d %s, want that it waits", status, waits)
+	}
+	ask, err := strconv.ParseUint(field(t, waits, "approval_id").(string), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var canceled string
+	var all sync.WaitGroup
+	l.Hold.Store(true)
+	all.Go(func() { h.Submit(&core.DecideAsk{Owner: 1, Ask: ask, Approve: true}) })
+	<-l.Took
+	all.Go(func() { _, canceled = h.Call(key, "DELETE", "/v1/portfolio/orders/by-client-order-id/1", "") })
+	for h.Engine.QueueDepth() == 0 {
+		time.Sleep(time.Millisecond) // nothing signals that the request is in the queue
+	}
+	l.Let <- struct{}{}
+	all.Wait()
+	if !strings.HasPrefix(canceled, `{"status":"canceled","canceled_qty":10,`) {
+		t.Errorf("the cancel is %s, want that of the order that was approved", canceled)
+	}
+	if _, body := h.Call(key, "GET", "/v1/portfolio/orders?status=resting", ""); strings.Contains(body, "order_id") {
 		t.Errorf("the resting orders after the cancel: %s, want none", body)
 	}
 }

@@ -78,6 +78,9 @@ func (c *approvals) print(out io.Writer, flags string, l *schemas.AgentApprovalL
 	if l.Cursor == "" {
 		return nil
 	}
+	if c.Status != "" {
+		flags = " --status " + cli.ShellWord(c.Status) + flags
+	}
 	_, err := fmt.Fprintf(out, "\nOlder: %s agent approvals --cursor %s%s\n", name, cli.ShellWord(l.Cursor), flags)
 	return err
 }

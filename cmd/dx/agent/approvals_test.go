@@ -14,7 +14,7 @@ import (
 // approval is one that waits for 90.5 s more from now on.
 func approval() schemas.AgentApproval {
 	return schemas.AgentApproval{
-		ApprovalID: 190, UserID: 7, Agent: "bot", Status: "waiting", RoundNumber: 12, Category: 3, Side: "buy", Outcome: "yes", Type: "limit", Tick: 4700, Qty: 10,
+		ApprovalID: 190, UserID: 7, Agent: "bot", Status: "waiting", RoundNumber: 12, Category: 3, Side: "buy", Outcome: "yes", Type: "limit", TIF: "gtc", Tick: 4700, Qty: 10,
 		Cost: 49_300, OpenCost: 12_300, CreatedTs: schemas.U64(now.UnixNano()), ExpiresTs: schemas.U64(now.Add(90_500 * time.Millisecond).UnixNano()),
 	}
 }
@@ -46,21 +46,23 @@ func TestApprovalStates(t *testing.T) {
 // TestApprovalsTable tests that the list names the approval that waits the longest in the commands that decide.
 func TestApprovalsTable(t *testing.T) {
 	old, ended := approval(), approval()
-	old.ApprovalID, old.Type, old.Outcome, old.Tick = 180, "market", "no", 5300
+	old.ApprovalID, old.Type, old.TIF, old.Outcome, old.Tick = 180, "market", "ioc", "no", 5300
+	ended.TIF, ended.Flags = "gtt", uint8(core.PostOnly|core.CancelOnPause)
 	ended.ApprovalID, ended.Status = 170, core.AskRejected.String()
 	var out bytes.Buffer
 	l := schemas.AgentApprovalList{Approvals: []schemas.AgentApproval{approval(), old, ended}, PageEnd: schemas.PageEnd{Cursor: "next"}}
-	if err := new(approvals).print(&out, " --as maker", &l, now); err != nil {
+	if err := (&approvals{Status: "waiting,rejected"}).print(&out, " --as maker", &l, now); err != nil {
 		t.Fatal(err)
 	}
 	name := cli.CommandName()
 	for _, want := range []string{
 		"APPROVAL  AGENT  SERIES",
-		"190       bot    btc-15m  12     buy 10 YES @ 47¢                $4.93  $1.23     2027-01-15 08:00:00  waits for you, 1m30s left\n",
-		"180       bot    btc-15m  12     buy 10 NO at market, worst 53¢  $4.93",
+		"190       bot    btc-15m  12     buy 10 YES @ 47¢                                   $4.93  $1.23     2027-01-15 08:00:00  waits for you, 1m30s left\n",
+		"180       bot    btc-15m  12     buy 10 NO at market, worst 53¢                     $4.93",
+		"buy 10 YES @ 47¢, gtt, post_only, cancel_on_pause  ",
 		"its owner rejected it\n",
 		"\nPlace it: " + name + " agent approve 180 --as maker\nOr not:   " + name + " agent reject 180 --as maker\n",
-		"\nOlder: " + name + " agent approvals --cursor next --as maker\n",
+		"\nOlder: " + name + " agent approvals --cursor next --status waiting,rejected --as maker\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)

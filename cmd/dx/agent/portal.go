@@ -86,6 +86,8 @@ type portalError struct {
 	Code   string
 	Status int
 	wait   time.Duration // of rate_limited
+	field  string        // at fault, with what is legal there
+	hint   string
 }
 
 func (e *portalError) Error() string {
@@ -96,6 +98,9 @@ func (e *portalError) Error() string {
 		text = "The account token is not one of this venue. Check DX_ACCOUNT_TOKEN and DX_PORTAL_URL, or the dev file."
 	case "not_found":
 		text = "The portal of this venue has no agent accounts."
+	}
+	if e.field != "" && e.Status == http.StatusBadRequest {
+		text = e.field + ": " + e.hint
 	}
 	return fmt.Sprintf("%s (%d): %s", e.Code, e.Status, text)
 }
@@ -155,7 +160,7 @@ func (p *portal) once(ctx context.Context, method, path string, body, into any) 
 			return nil, fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, text)
 		}
 		ms, _ := failed.Error.RetryAfterMs()
-		return nil, &portalError{failed.Error.Code, resp.StatusCode, time.Duration(ms) * time.Millisecond}
+		return nil, &portalError{failed.Error.Code, resp.StatusCode, time.Duration(ms) * time.Millisecond, failed.Error.Field, failed.Error.Hint}
 	}
 	text = bytes.TrimSpace(text)
 	if into == nil {

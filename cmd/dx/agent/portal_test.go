@@ -61,3 +61,14 @@ func TestWaitsForABound(t *testing.T) {
 		})
 	}
 }
+
+// TestFieldAtFault tests that the error of a bad argument names the member and what is legal there.
+func TestFieldAtFault(t *testing.T) {
+	p := &portal{base: "http://portal.test", http: http.Client{Transport: roundTrip(func() (int, string) {
+		return 400, `{"error":{"code":"schema_violation","num":null,"origin":"gateway","message":"schema_violation","details":null,"field":"limit","hint":"1 to 1000"}}`
+	})}}
+	_, err := p.do(t.Context(), "GET", "/approvals?limit=0", nil, nil)
+	if want := "schema_violation (400): limit: 1 to 1000"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -51,7 +51,11 @@ func ApprovalEnd(status, reason string) string {
 		"placed": "it was approved and placed", "refused": "it was approved, but the venue rejected it", "rejected": "its owner rejected it",
 		"expired": "nobody decided in time", "canceled": "it was canceled",
 	}[status]
-	if reason != "" {
+	switch reason {
+	case "":
+	case "user_cancel", "mass_cancel":
+		text += " by the agent"
+	default:
 		text += ": " + reasonText(reason)
 	}
 	return cmp.Or(text, status)

@@ -86,6 +86,9 @@ func TestWaitingText(t *testing.T) {
 			t.Errorf("%s has no words", status)
 		}
 	}
+	if got, want := ApprovalEnd("canceled", "user_cancel"), "it was canceled by the agent"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if got, want := ApprovalEnd("canceled", "halted"), "it was canceled: the agent was stopped"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

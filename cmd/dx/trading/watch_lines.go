@@ -146,13 +146,25 @@ func approvalLine(e *schemas.ApprovalEvent) (of, what string) {
 	return marketLabel(a.MarketID), fmt.Sprintf("approval %s of %s, %s, at most %s: %s", a.ApprovalID, a.Agent, AskedOrder(a), cli.FormatDollars(a.Cost.Int64()), end)
 }
 
-// AskedOrder is the order of an approval in words, such as "buy 10 YES @ 47¢".
+// AskedOrder is the order of an approval in words, such as "buy 10 YES @ 47¢, post_only".
 func AskedOrder(a *schemas.AgentApproval) string {
 	at := "@ " + Cents(a.Tick)
 	if a.Type == "market" {
 		at = "at market, worst " + Cents(a.Tick)
 	}
-	return fmt.Sprintf("%s %d %s %s", a.Side, a.Qty, upper(a.Outcome), at)
+	text := fmt.Sprintf("%s %d %s %s", a.Side, a.Qty, upper(a.Outcome), at)
+	if a.TIF != core.GTC.String() && a.Type == core.Limit.String() {
+		text += ", " + a.TIF
+	}
+	for _, f := range []struct {
+		flag core.Flags
+		name string
+	}{{core.PostOnly, "post_only"}, {core.ReduceOnly, "reduce_only"}, {core.CancelOnPause, "cancel_on_pause"}, {core.StpMaker, "stp_maker"}} {
+		if core.Flags(a.Flags).Has(f.flag) {
+			text += ", " + f.name
+		}
+	}
+	return text
 }
 
 func orderLine(e *schemas.OrderEvent) (of, what string) {

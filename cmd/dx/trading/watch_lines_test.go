@@ -75,7 +75,7 @@ func TestWatchLinesBeyond(t *testing.T) {
 		{"user", `{"event":"order","order":{"order_id":"8","client_order_id":"7","market_id":3,"side":"buy","outcome":"yes","tick":5347,"qty":2,"filled_qty":2,"status":"executed"}}`, "3: order 8, buy 2 YES @ 53.47¢: executed, 2 filled, 0 remaining"},
 		{"user", `{"event":"balance","cash":"12345","reserved":"0","change":"-250","cause":"fill"}`, "-: balance: $1.2345 free, $0.00 reserved, -$0.0250 (fill)"},
 		{"user", `{"event":"settlement","market_id":3,"round_number":"9","winner":"no","no_qty":2,"payout":"20000"}`, "3: settlement of round 9, NO wins: $2.00 for 0 YES, 2 NO"},
-		{"user", `{"event":"approval","approval":{"approval_id":"9","agent":"bot","status":"waiting","market_id":3,"side":"buy","outcome":"yes","type":"limit","tick":4700,"qty":10,"cost":"49300"}}`, "3: approval 9 of bot, buy 10 YES @ 47¢, at most $4.93: waits for its owner"},
+		{"user", `{"event":"approval","approval":{"approval_id":"9","agent":"bot","status":"waiting","market_id":3,"side":"buy","outcome":"yes","type":"limit","tif":"gtc","tick":4700,"qty":10,"cost":"49300"}}`, "3: approval 9 of bot, buy 10 YES @ 47¢, at most $4.93: waits for its owner"},
 		{"user", `{"event":"approval","approval":{"approval_id":"9","agent":"bot","status":"canceled","reason":"round_closed","market_id":3,"side":"buy","outcome":"no","type":"market","tick":5300,"qty":1,"cost":"5500"}}`, "3: approval 9 of bot, buy 1 NO at market, worst 53¢, at most $0.55: it was canceled: the round ended"},
 		{"user", `{"event":"deadman","fired":true}`, "-: dead-man switch fired"},
 		{"user", `{"event":"deadman","armed":true,"timeout_ms":5000,"group_id":7}`, "-: dead-man switch of group 7 armed, 5000 ms"},

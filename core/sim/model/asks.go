@@ -96,7 +96,7 @@ func (v *Venue) decideAsk(c *core.DecideAsk) core.Reject {
 	return core.OK
 }
 
-// sweepAsks cancels what waits and matches. What a new quote ends is not among it.
+// sweepAsks cancels what waits and matches.
 func (v *Venue) sweepAsks(why core.Reason, match func(core.PlaceOrder) bool) {
 	for _, x := range v.asks {
 		if match(x.Place) {

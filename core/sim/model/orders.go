@@ -138,9 +138,7 @@ func (v *Venue) sweep(why core.Reason, match func(order) bool) {
 	for _, o := range v.resting(match) {
 		v.close(o, core.Canceled, why)
 	}
-	if why != core.Requoted {
-		v.sweepAsks(why, func(c core.PlaceOrder) bool { return match(order{PlaceOrder: c}) })
-	}
+	v.sweepAsks(why, func(c core.PlaceOrder) bool { return match(order{PlaceOrder: c}) })
 }
 
 func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {

@@ -115,7 +115,7 @@ await run({
     await press(first, 'approve')
     await became(first, '1,000 YES to buy rest in the book at 2.0¢')
     const second = await asks(scout, round, { tick: 300 })
-    await card(second, 'waiting').filter({ hasText: 'At stake in this round already' }).waitFor()
+    await card(second, 'waiting').filter({ hasText: 'At stake in this round when it asked' }).waitFor()
     assert.notEqual((await approval(second.approval_id)).open_cost, '0')
     await press(second, 'reject')
     await became(second, 'You rejected it. Nothing was placed.')

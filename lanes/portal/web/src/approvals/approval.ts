@@ -7,7 +7,7 @@ import type { AgentApproval, ApprovalStatus, Placed } from '../venue/wire.ts'
 
 // What a card says of an order that waits for the owner: the venue's data alone, and of the agent its name.
 
-type Order = Pick<AgentApproval, 'side' | 'outcome' | 'qty' | 'tick' | 'type' | 'tif'>
+type Order = Pick<AgentApproval, 'side' | 'outcome' | 'qty' | 'tick' | 'type' | 'tif' | 'flags'>
 
 // STATES name the states of an approval.
 export const STATES: Record<ApprovalStatus, string> = { waiting: 'waits for you', placed: 'approved', refused: 'approved, not placed', rejected: 'rejected', expired: 'expired', canceled: 'canceled' }
@@ -22,11 +22,23 @@ export function limit(o: Order): string {
   return `at ${quote(o.tick)} or ${o.side === 'buy' ? 'less' : 'more'}`
 }
 
-// manner says what becomes of what does not fill at once.
+const POST_ONLY = 1
+const REDUCE_ONLY = 2
+const CANCEL_ON_PAUSE = 4
+
+// manner says what becomes of what does not fill at once, and what the flags add.
 export function manner(o: Order): string {
+  const parts = [atOnce(o)]
+  if (o.flags & REDUCE_ONLY) parts.push('It closes what the agent holds, and opens nothing.')
+  if (o.flags & CANCEL_ON_PAUSE) parts.push('A pause cancels it.')
+  return parts.join(' ')
+}
+
+function atOnce(o: Order): string {
   if (o.type === 'market' || o.tif === 'ioc') return 'What does not fill at once is canceled.'
   if (o.tif === 'fok') return 'It fills at once and completely, or is canceled.'
-  return o.tif === 'gtt' ? 'What does not fill at once rests for a time that the agent set.' : 'What does not fill at once rests until the round ends.'
+  const until = o.tif === 'gtt' ? 'for a time that the agent set' : 'until the round ends'
+  return o.flags & POST_ONLY ? `It rests ${until}. If it would fill at once, it is canceled.` : `What does not fill at once rests ${until}.`
 }
 
 // crosses is the price in pips at which an order fills at once, by the best prices of YES (0 is none); undefined if
@@ -94,6 +106,6 @@ export function sums(a: AgentApproval): { name: string; value: string }[] {
     { name: 'Costs at most, with the fee', value: fine(Number(a.cost)) },
     { name: 'Most to lose', value: fine(Number(a.cost)) },
     ...(buys ? [{ name: `Pays if ${a.outcome.toUpperCase()} wins`, value: fine(a.qty * 10000) }] : []),
-    { name: 'At stake in this round already', value: fine(Number(a.open_cost)) },
+    { name: 'At stake in this round when it asked', value: fine(Number(a.open_cost)) },
   ]
 }
