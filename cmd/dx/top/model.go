@@ -30,8 +30,9 @@ type Options struct {
 	ReadPrices       func(feed core.Feed) PricesMsg
 	Preview          func(id int, o schemas.PlaceOrder) PreviewMsg // gives the order its client_order_id
 	Place            func(id int, o schemas.PlaceOrder) PlacedMsg
-	CancelAll        func(id int, market uint32) CanceledMsg
+	CancelAll        func(id int, market uint32) CanceledMsg // 0: in all markets
 	Redeem           func(id int, market uint32, pairs int64) RedeemedMsg
+	ReadProfit       func() ProfitMsg
 	ReadMembers      func() MembersMsg // nil: the members of a cluster are not shown
 	Now              func() time.Time  // the venue's clock
 }
@@ -57,6 +58,7 @@ type Model struct {
 	message       string      // what the last action did
 	asOf          schemas.U64 // of the last refresh
 	members       members
+	profit        profit
 	help          bool // the keys are shown instead of the screen
 	disconnected  bool // no event since the connection was lost
 	needsRefresh  bool // a refresh failed, or transitions were missed while disconnected
@@ -152,6 +154,11 @@ type (
 	RedeemedMsg struct {
 		Ticket int
 		Err    error
+	}
+	// ProfitMsg is a read of the account's profit and loss.
+	ProfitMsg struct {
+		PnL schemas.PnL
+		Err error
 	}
 	// MembersMsg is a read of the members of a cluster. Single means that the venue has none.
 	MembersMsg struct {

@@ -214,19 +214,28 @@ func (m *Model) seriesOf(market uint32) string {
 	return ""
 }
 
-// positionLines are what the caller holds, with what it has cost: by series, then in rounds that wait for
-// their result while their series is in a later one.
+// positionLines are what the caller holds, with its entry, which is what a contract has cost, and its profit at the
+// mark: by series, then in rounds that wait for their result while their series is in a later one.
 func (m *Model) positionLines(width int) (out []string) {
 	add := func(name string, p *schemas.Position) {
-		held := positionText(*p)
-		if held == "" {
-			return
+		for _, of := range []struct {
+			outcome string
+			qty     int64
+		}{{"yes", p.YesQty}, {"no", p.NoQty}} {
+			if of.qty == 0 {
+				continue
+			}
+			line := fmt.Sprintf("%-8s %d %s", name, of.qty, strings.ToUpper(of.outcome))
+			x := m.profit.held(p, of.outcome, of.qty)
+			switch {
+			case x == nil:
+				out = append(out, line)
+			case width >= 36:
+				out = append(out, fmt.Sprintf("%-20s at %6s  %s", line, trading.Cents(x.AvgCost.Int64()), gain(x.Unrealized)))
+			default:
+				out = append(out, fmt.Sprintf("%s at %s", line, trading.Cents(x.AvgCost.Int64())), padTo("", len("BTC 60s  "))+gain(x.Unrealized))
+			}
 		}
-		line := fmt.Sprintf("%-8s %s", name, held)
-		if width >= 36 {
-			line = fmt.Sprintf("%-24s cost %s", line, dollars(p.Cost))
-		}
-		out = append(out, line)
 	}
 	for i := range m.rows {
 		p := m.positionIn(&m.rows[i])
@@ -262,7 +271,7 @@ func (m *Model) resultLines(width, n int) (out []string) {
 	return out
 }
 
-// accountLine is the line with cash, position and dead-man switch.
+// accountLine is the line with cash, profit and dead-man switch.
 func (m *Model) accountLine() string {
 	if !m.accountKnown {
 		return ""
@@ -272,8 +281,7 @@ func (m *Model) accountLine() string {
 	if a.Deadman.Armed {
 		deadman = fmt.Sprintf("%ds", max(0, time.Unix(0, a.Deadman.DeadlineTs.Int64()).Sub(m.now)).Round(time.Second)/time.Second)
 	}
-	p := m.positionIn(&m.rows[m.selected])
-	return padTo(fmt.Sprintf(" cash %s  reserved %s  here %d YES, %d NO  dead-man %s", dollars(a.Cash), dollars(a.Reserved), p.YesQty, p.NoQty, deadman), m.cols())
+	return padTo(fmt.Sprintf(" cash %s  reserved %s%s  dead-man %s", dollars(a.Cash), dollars(a.Reserved), m.profit.text(), deadman), m.cols())
 }
 
 func dollars(pips schemas.U64) string {

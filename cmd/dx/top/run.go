@@ -60,6 +60,10 @@ func connect(ctx context.Context, c *client.Client, o *Options) {
 		_, err := c.CancelAll(ctx, schemas.CancelAll{MarketID: schemas.Int(market)})
 		return CanceledMsg{id, err}
 	}
+	o.ReadProfit = func() ProfitMsg {
+		l, err := c.PnL(ctx)
+		return ProfitMsg{l, err}
+	}
 	o.Redeem = func(id int, market uint32, pairs int64) RedeemedMsg {
 		_, err := c.Redeem(ctx, schemas.Redeem{MarketID: schemas.Int(market), Qty: schemas.Int(pairs)})
 		return RedeemedMsg{id, err}

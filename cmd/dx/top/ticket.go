@@ -25,10 +25,12 @@ const (
 )
 
 // ticket is an order, a redemption of pairs or a cancel-all that the user is about to send. It belongs to
-// one round: if that ends, the ticket closes. Only y sends it, and only once.
+// one round: if that ends, the ticket closes, but for a cancel in all markets. Only y or a second enter sends it, and
+// only once.
 type ticket struct {
 	phase   phase
 	cancel  bool  // cancels all orders in the market instead of placing one
+	all     bool  // cancels those in every market
 	pairs   int64 // redeems so many pairs instead of placing an order
 	round   schemas.Round
 	series  string
@@ -76,9 +78,20 @@ func (m Model) openClose() (tea.Model, tea.Cmd) {
 	return m.onEditKey("enter")
 }
 
-// openCancel asks whether to cancel all orders in the market of the selected series.
-func (m *Model) openCancel() {
-	m.openFor(ticket{phase: confirming, cancel: true})
+// openCancel asks whether to cancel all orders in the market of the selected series, or in all markets.
+func (m *Model) openCancel(all bool) {
+	if !all {
+		m.openFor(ticket{phase: confirming, cancel: true})
+		return
+	}
+	n := len(m.account.Orders)
+	if n == 0 {
+		m.message = "You have no resting orders."
+		return
+	}
+	m.tickets++
+	m.message = ""
+	m.ticket = ticket{phase: confirming, cancel: true, all: true, series: "all markets", text: fmt.Sprintf("Cancel your %s in all markets?", trading.Count(n, "resting order"))}
 }
 
 func (m *Model) openFor(t ticket) {
@@ -142,12 +155,12 @@ func (m Model) onTicketKey(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// onConfirmKey sends the order on y, but not on a y that is held down.
+// onConfirmKey sends the order on y or enter, but not on one that is held down.
 func (m Model) onConfirmKey(name string, repeated bool) (tea.Model, tea.Cmd) {
 	t, id := &m.ticket, m.tickets
 	no := name == "n" || name == "esc"
 	switch {
-	case name == "y" && !repeated:
+	case (name == "y" || name == "enter") && !repeated:
 		t.phase = sending
 		if t.cancel {
 			market := t.round.MarketID
@@ -319,7 +332,7 @@ func (m *Model) ticketLines() []string {
 	keys := map[phase]string{
 		editing:    " b/s: buy or sell   y/n: YES or NO   tab: field   enter: preview   esc: close",
 		previewing: " asking the venue …   esc: close",
-		confirming: " y: yes, send it   n: no",
+		confirming: " y or enter: send it   n: no",
 		sending:    " sent, waiting for the result …",
 	}[t.phase]
 	text := wrap(t.text, m.cols()-1, 2)

@@ -38,11 +38,16 @@ func TestTicketSendsOnce(t *testing.T) {
 		t.Fatalf("phase %d, sent %v", s.m.ticket.phase, s.sent)
 	}
 	id := s.m.ticket.order.ClientOrderID
-	if s.play("enter", "b", "down", "enter"); len(s.sent) != 0 || s.m.ticket.phase != confirming {
-		t.Fatalf("a key other than y sent %v", s.sent)
+	if s.play("b", "down", "space"); len(s.sent) != 0 || s.m.ticket.phase != confirming {
+		t.Fatalf("a key other than y and enter sent %v", s.sent)
 	}
-	if next, _ := s.m.Update(tea.KeyPressMsg{Code: 'y', Text: "y", IsRepeat: true}); next.(Model).ticket.phase != confirming {
-		t.Error("a held y sent the order")
+	for _, held := range []tea.KeyPressMsg{{Code: 'y', Text: "y", IsRepeat: true}, {Code: tea.KeyEnter, IsRepeat: true}} {
+		if next, _ := s.m.Update(held); next.(Model).ticket.phase != confirming {
+			t.Errorf("a held %s sent the order", held)
+		}
+	}
+	if s := busy(t).play("b", "enter", "enter"); s.m.ticket.phase != closed || len(s.sent) != 1 {
+		t.Errorf("enter sent %v, want the order", s.sent)
 	}
 	next, send := s.m.Update(press("y")[0])
 	s.m = next.(Model)
@@ -196,6 +201,17 @@ func TestCancelAll(t *testing.T) {
 	s.send(AccountMsg{})
 	if s.play("x", "y"); len(s.canceled) != 1 || s.m.message != "You have no resting orders in BTC 60s." {
 		t.Errorf("x, y without orders cancels %v in all, says %q, want no second cancel", s.canceled, s.m.message)
+	}
+	s = busy(t).play("j", "j", "X") // in a series without a round
+	if s.m.ticket.text != "Cancel your 3 resting orders in all markets?" {
+		t.Errorf("X asks %q", s.m.ticket.text)
+	}
+	s.send(RoundMsg(round(1, 2, 14, "trading", 65000_10))) // it is about no round
+	if s.play("enter"); !slices.Equal(s.canceled, []uint32{0}) || s.m.message != "Canceled all your orders in all markets." {
+		t.Errorf("X, enter cancels %v, says %q, want all markets", s.canceled, s.m.message)
+	}
+	if s.send(AccountMsg{}).play("X"); s.m.message != "You have no resting orders." || s.m.ticket.phase != closed {
+		t.Errorf("X without orders says %q", s.m.message)
 	}
 	s = busy(t).play("x")
 	s.m.ticket.phase = sending

@@ -133,6 +133,11 @@ func busy(t *testing.T) *stage {
 	)
 }
 
+// pnl is the profit and loss of the account of busy.
+var pnl = schemas.PnL{RealizedToday: -31_250, Unrealized: 4_655, Positions: []schemas.PnLPosition{
+	{MarketID: 7, Generation: 1, Outcome: "yes", Qty: 40, AvgCost: 5_073, Unrealized: 5_080}, {MarketID: 7, Generation: 1, Outcome: "no", Qty: 2, AvgCost: 4_712, Unrealized: -425},
+}}
+
 // chart are messages with the times of the selected round and prices around its strike.
 func chart() []tea.Msg {
 	r := round(1, 7, 12, "trading", 65000_10)
@@ -186,6 +191,41 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+// TestProfit checks when the profit is read: after each change of the account, and every 5 s while contracts are held,
+// one read at a time.
+func TestProfit(t *testing.T) {
+	s := busy(t)
+	s.m.opt.ReadProfit = func() ProfitMsg { return ProfitMsg{} }
+	now := noon
+	reads := func(after time.Duration) bool {
+		now = now.Add(after)
+		before := s.m.profit.reading
+		s.send(ClockMsg(now))
+		return !before && s.m.profit.reading
+	}
+	for i, c := range []struct {
+		before []tea.Msg
+		after  time.Duration
+		want   bool
+	}{
+		{nil, time.Second, true},
+		{nil, time.Second, false}, // it is under way
+		{[]tea.Msg{ProfitMsg{Err: errors.New("draining")}}, time.Second, true},
+		{[]tea.Msg{ProfitMsg{}}, time.Minute, false}, // nothing is held
+		{[]tea.Msg{AccountMsg{Seq: 150}}, time.Second, true},
+		{[]tea.Msg{AccountMsg{Seq: 151}, ProfitMsg{PnL: pnl}}, time.Second, true}, // it changed meanwhile
+		{[]tea.Msg{ProfitMsg{PnL: pnl}}, markEvery - time.Second, false},
+		{nil, time.Second, true},
+	} {
+		if s.send(c.before...); reads(c.after) != c.want {
+			t.Errorf("%d: a read: %t, want %t", i, !c.want, c.want)
+		}
+	}
+	if s := open(t); s.send(ClockMsg(noon)).m.profit.reading {
+		t.Error("a read before the account is known")
+	}
+}
+
 // TestScreens compares screens, without color, with golden files. -update rewrites them.
 func TestScreens(t *testing.T) {
 	many := client.Account{Orders: map[schemas.U64]schemas.Order{}}
@@ -201,6 +241,8 @@ func TestScreens(t *testing.T) {
 		"broken":                  busy(t).send(DisconnectedMsg{errors.New("gone")}),
 		"help":                    busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 18}).send(press("?")...),
 		"could not be read":       busy(t).send(RefreshMsg{Err: errors.New("draining (503)")}),
+		"160 by 50":               busy(t).send(tea.WindowSizeMsg{Width: 160, Height: 50}).send(chart()...).send(ProfitMsg{PnL: pnl}),
+		"a profit":                busy(t).send(ProfitMsg{PnL: pnl}),
 		"120 by 40":               busy(t).send(tea.WindowSizeMsg{Width: 120, Height: 40}).send(chart()...),
 		"200 by 50":               busy(t).send(tea.WindowSizeMsg{Width: 200, Height: 50}).send(chart()...),
 		"tall without prices":     busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 36}),
@@ -278,7 +320,15 @@ func TestSelected(t *testing.T) {
 		}
 		s.send(press("down")...)
 	}
-	s.send(press("up", "up")...)
+	for i := range 9 {
+		if s.send(press(string(rune('9' - i)))...); s.m.selected != 8-i {
+			t.Errorf("%d selects row %d", 9-i, s.m.selected)
+		}
+	}
+	if s.send(press("0")...); s.m.selected != 0 {
+		t.Errorf("0 selects row %d", s.m.selected)
+	}
+	s.send(press("down", "up", "up")...)
 	if s.m.selected != 8 {
 		t.Errorf("row %d is selected, want 8", s.m.selected)
 	}

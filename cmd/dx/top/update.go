@@ -31,6 +31,8 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.onCanceled(msg)
 	case RedeemedMsg:
 		m.onRedeemed(msg)
+	case ProfitMsg:
+		m.onProfit(msg)
 	case MembersMsg:
 		m.members.onRead(msg)
 	case tea.WindowSizeMsg:
@@ -66,7 +68,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m Model) onClock(now time.Time) (tea.Model, tea.Cmd) {
 	m.now = now
 	m.expireTicket()
-	commands := []tea.Cmd{m.tick(), m.previewAgain(), m.readMembers()}
+	commands := []tea.Cmd{m.tick(), m.previewAgain(), m.readMembers(), m.readProfit()}
 	if !m.needsRefresh || m.refreshing {
 		return m, tea.Batch(commands...)
 	}
@@ -99,10 +101,16 @@ func (m Model) onKey(name string) (tea.Model, tea.Cmd) {
 		m.openTicket("sell")
 		return m, nil
 	case "x":
-		m.openCancel()
+		m.openCancel(false)
+		return m, nil
+	case "X":
+		m.openCancel(true)
 		return m, nil
 	default:
-		return m, nil
+		if len(name) != 1 || name[0] < '1' || name[0] > '9' {
+			return m, nil
+		}
+		m.selected = int(name[0] - '1')
 	}
 	return m, m.readMarket()
 }

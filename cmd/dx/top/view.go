@@ -74,16 +74,16 @@ func (m *Model) bottom() []string {
 	return append(lines, " "+truncate(m.message, m.cols()-1), faint.Render(truncate(keyHelp, m.cols())))
 }
 
-const keyHelp = " up/down: series  b: buy  s: sell  c: close  x: cancel all  ?: help  q: quit"
+const keyHelp = " 1-9: series  b: buy  s: sell  c: close  x: cancel  X: all  ?: help  q: quit"
 
 // helpText has the keys and the signs.
 const helpText = `
- up, down     select a series; the keys below act in its market
+ 1-9, ↑ ↓     select a series; the keys below act in its market
  b, s         buy or sell: fill in the ticket, enter shows what it would do
  c            close: redeem the pairs of YES and NO, then sell the rest, no
               more than 2 cents lower
- x            cancel all your orders
- y, n         send it, or not: nothing is sent before y
+ x, X         cancel your orders in this market, or in all
+ y, enter, n  send it, or not: nothing is sent before it is shown
  q, esc       quit; esc closes a ticket
 
  ▲ ▼ =        a price above, below or at the strike; a taker of YES, of NO
