@@ -161,6 +161,7 @@ const steps = {
     await signIn('vera')
     await test('feed').and(page.locator('[data-feed=BTC]')).waitFor()
     await eventually('one withdrawal', async () => (await test('count-withdrawals').textContent()) === '1')
+    await test('need').filter({ hasText: '1 withdrawal to approve, $5.00' }).waitFor()
     for (const name of ['overview', 'withdrawals', 'accounts', 'approvals', 'audit', 'operators']) {
       await go(name)
       await page.locator('main .panel:visible').first().waitFor()
@@ -321,11 +322,13 @@ const steps = {
     const row = page.locator(`[data-test=round][data-market="${opened.market_id}"]`)
     await row.filter({ hasText: 'needs a decision' }).waitFor({ timeout: ROUND_MS })
     await eventually('the count beside the page', async () => /^[1-9]/.test(await test('count-overview').textContent()))
+    assert.match(await test('need').first().textContent(), new RegExp(`round ${opened.round_number} has no price, void in`))
+    assert.equal(await test('round').first().getAttribute('data-market'), String(opened.market_id))
     await snap('decision')
     await row.getByRole('button', { name: 'Price…' }).click()
     await does('Set the price', 'waits for the approval', { price: '65100.5' }, 'mean of three exchanges')
     await signIn('bob')
-    await go('approvals')
+    await test('need').filter({ hasText: 'ann asks' }).getByRole('link', { name: 'Decide' }).click()
     await test('approval').filter({ hasText: `round ${opened.round_number} at 65,100.50` }).getByRole('button', { name: 'Approve…' }).click()
     await does('Approve and execute', 'approved and executed')
     const ended = await eventually('the round is settled', async () => {

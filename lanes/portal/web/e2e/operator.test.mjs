@@ -5,10 +5,12 @@ import { createServer } from 'vite'
 
 let server
 let text
+let need
 
 before(async () => {
   server = await createServer({ configFile: false, root: new URL('..', import.meta.url).pathname, server: { middlewareMode: true, ws: false }, appType: 'custom', logLevel: 'error', optimizeDeps: { noDiscovery: true } })
   text = await server.ssrLoadModule('/src/operator/text.ts')
+  need = await server.ssrLoadModule('/src/operator/need.ts')
 })
 after(() => server.close())
 
@@ -37,4 +39,22 @@ test('numbers as people read them', () => {
   assert.equal(price('100000000'), '1.00')
   assert.equal(price(null), '–')
   assert.deepEqual([age(4000), age(600_000), age(7_300_000), age(200_000_000)], ['4 s', '10 min', '2 h', '2 days'])
+})
+
+test('what waits for a person comes first', () => {
+  const round = (category, more) => ({ category, status: 'trading', paused: false, halted: false, needs_decision: false, void_ts: null, close_ts: String(category), ...more })
+  const rounds = [
+    round(1), round(2, { status: 'proposed' }), round(3, { paused: true }), round(4, { paused: true, halted: true }),
+    round(5, { status: 'frozen', needs_decision: true, void_ts: '9' }), round(6, { status: 'frozen', needs_decision: true, void_ts: '8' }), round(7, { close_ts: '0' }),
+  ]
+  assert.deepEqual(need.byNeed(rounds).map((r) => r.category), [6, 5, 4, 3, 2, 7, 1])
+
+  const withdrawal = (state, amount, ts) => ({ state, amount, ts })
+  const list = [withdrawal('sent', '1', '1'), withdrawal('pending', '2', '2'), withdrawal('pending', '30', '3')]
+  assert.deepEqual(need.payouts(list).map((p) => [p.state, p.count, p.amount, p.oldest.ts]), [['pending', 2, 32n, '2'], ['sent', 1, 1n, '1']])
+
+  const approval = (id, status, requested_by, expires_ts) => ({ approval_id: id, status, requested_by, expires_ts })
+  const asked = [approval('1', 'pending', 'ann', '9'), approval('2', 'pending', 'me', '1'), approval('3', 'approved', 'ann', '1'), approval('4', 'pending', 'ann', '8')]
+  assert.deepEqual(need.undecided(asked, 'me').map((a) => a.approval_id), ['4', '1'])
+  assert.deepEqual(need.silent([{ feed: 1, stale: true, session_open: true }, { feed: 2, stale: true, session_open: false }, { feed: 3, stale: false, session_open: true }]).map((f) => f.feed), [1])
 })

@@ -1198,7 +1198,7 @@ test('what an agent can have at risk is bounded by its money and its mandate', a
 
 const asking = {
   approval_id: '9', user_id: 7, agent: 'scout', status: 'waiting', reason: '', market_id: 1, generation: 1, round_number: '5', category: 2, side: 'buy', outcome: 'no', type: 'limit', tick: 4150, qty: 1200,
-  tif: 'gtc', cost: '5000001', open_cost: '0', client_order_id: '7', created_ts: '1700000130000000000', expires_ts: '1700000400000000000', decided_ts: '0', order_id: null,
+  tif: 'gtc', flags: 0, cost: '5000001', open_cost: '0', client_order_id: '7', created_ts: '1700000130000000000', expires_ts: '1700000400000000000', decided_ts: '0', order_id: null,
 }
 
 test('an approval says what the order is, what it costs and how it ended', async () => {
@@ -1210,6 +1210,7 @@ test('an approval says what the order is, what it costs and how it ended', async
   assert.equal(ends({ ...asking, category: 99 }), 0)
   assert.match(manner(asking), /rests until the round ends/)
   assert.match(manner({ ...asking, type: 'market', tif: 'ioc' }), /is canceled/)
+  assert.equal(manner({ ...asking, flags: 0b0111 }), 'It rests until the round ends. If it would fill at once, it is canceled. It closes what the agent holds, and opens nothing. A pause cancels it.')
   // What one pays for an outcome now is what the other side of the book leaves.
   assert.deepEqual(['yes', 'no'].flatMap((outcome) => ['buy', 'sell'].map((side) => crosses({ ...asking, side, outcome }, 4000, 4500))), [4500, 4000, 6000, 5500])
   assert.equal(crosses(asking, 0, 4500), undefined)

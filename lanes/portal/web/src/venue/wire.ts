@@ -277,6 +277,7 @@ export interface AgentApproval {
   tick: number // in the outcome of the order; of a market order the worst
   qty: number
   tif: 'gtc' | 'gtt' | 'ioc' | 'fok'
+  flags: number // bits: post_only 1, reduce_only 2, cancel_on_pause 4, stp_maker 8
   cost: U64 // the most that it can cost
   open_cost: U64 // what was at stake in the round when it was asked
   client_order_id: U64
