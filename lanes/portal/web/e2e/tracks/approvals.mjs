@@ -230,14 +230,15 @@ await run({
     await page.locator('[data-test="approval-row"][data-status="placed"]').first().waitFor()
     for (const status of ['rejected', 'refused', 'expired', 'canceled']) await page.locator(`[data-test="approval-row"][data-status="${status}"]`).first().waitFor()
     const row = page.locator('[data-test="agent"][data-name="scout"]')
-    await row.getByRole('button', { name: 'scout' }).first().click()
-    await row.filter({ hasText: 'asks you above $5.00 a round' }).waitFor()
-    for (const operation of ['place_order', 'approve_order', 'reject_order']) await page.locator(`[data-test="activity"][data-operation="${operation}"]`).filter({ has: page.locator('a[href^="#/approvals/"]') }).first().waitFor()
+    const bound = row.locator('[data-test="bound"][data-rule="ask_above"]')
+    await bound.filter({ hasText: '$5.00' }).filter({ hasText: 'without asking' }).waitFor()
+    await row.locator('[data-test="all-activity"]').click()
+    for (const operation of ['place_order', 'approve_order', 'reject_order']) await row.locator(`[data-test="activity"][data-operation="${operation}"]`).filter({ has: page.locator('a[href^="#/approvals/"]') }).first().waitFor()
     await row.locator('[data-test="edit"]').click()
     assert.equal(await row.locator('[name=ask_above]').inputValue(), '5')
     await row.locator('[name=ask_above]').fill('7.5')
     await button('Save bounds').click()
-    await row.filter({ hasText: 'asks you above $7.50 a round' }).waitFor()
+    await bound.filter({ hasText: '$7.50' }).waitFor()
     assert.equal((await owner('GET', `/agents/${scout.user_id}/mandate`)).mandate.ask_above, '75000')
     await page.locator('[data-test="approval-row"][data-status="placed"] a').last().click()
     await test('became').filter({ hasText: 'Approved and placed as order' }).waitFor()
@@ -259,6 +260,13 @@ await run({
       }
       await page.setViewportSize({ width: 1440, height: 900 })
     }
+    // The card of the agent has what waits, and leads to its card.
+    await go('Agents')
+    const mine = page.locator('[data-test="agent"][data-name="scout"]').locator('[data-test="agent-approval"]')
+    assert.deepEqual((await mine.evaluateAll((all) => all.map((e) => e.dataset.id))).sort(), [first, second].map((a) => a.approval_id).sort())
+    await mine.and(page.locator(`[data-id="${first.approval_id}"]`)).filter({ hasText: /^Asks: Buy 30 YES at 45¢ or less, up to \$\d+\.\d\d\s*\d:\d\d$/ }).click()
+    await test('approvals-page').waitFor()
+    await card(first, 'waiting').waitFor()
     let where = 'trade'
     await go('Trade')
     await places()
