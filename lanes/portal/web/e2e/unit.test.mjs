@@ -842,6 +842,47 @@ test('new bounds name the rev that they were made from', async () => {
   }
 })
 
+test('an agent is read as long as its card is in sight, and an older answer changes nothing', async () => {
+  globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} }
+  const real = globalThis.fetch
+  const asked = []
+  let seq = '5'
+  globalThis.fetch = async (path) => {
+    if (path.startsWith('/agents/')) asked.push(path)
+    return { ok: true, status: 200, json: async () => ({ keys: [], agents: [{ user_id: 7, state: 'closed' }, { user_id: 8, state: 'closed' }], activity: [{ seq }], as_of_seq: seq }) }
+  }
+  try {
+    const { Agents } = await load('agents/agents.svelte.ts')
+    const agents = new Agents({ now: () => 0 })
+    await agents.signIn('t')
+    assert.deepEqual(asked, [], 'nothing is in sight')
+    const stop = agents.watch(7, 4)
+    await agents.read()
+    assert.deepEqual([...new Set(asked)], ['/agents/7/keys', '/agents/7/activity?limit=4'])
+    assert.deepEqual(agents.details.get(7).activity, [{ seq: '5' }])
+    seq = '4'
+    await agents.read()
+    assert.deepEqual(agents.details.get(7).activity, [{ seq: '5' }])
+    seq = '6'
+    await agents.read()
+    assert.deepEqual(agents.details.get(7).activity, [{ seq: '6' }])
+    stop()
+    asked.length = 0
+    await agents.read()
+    assert.deepEqual(asked, [])
+    agents.signOut()
+    assert.equal(agents.details.size, 0, 'the next account sees nothing of it')
+  } finally {
+    globalThis.fetch = real
+    delete globalThis.sessionStorage
+  }
+})
+
+test('an application is named by the host of its document, if it has one', async () => {
+  const { hostOf } = await load('agents/agents.svelte.ts')
+  assert.deepEqual(['https://claude.ai/oauth/client.json', 'dxc_5', '', undefined].map(hostOf), ['claude.ai', '', '', ''])
+})
+
 test('lists of the account that could not be read are not known to be empty, and are read again', async () => {
   const timers = []
   globalThis.window = { setInterval: (does) => void timers.push(does), setTimeout() {}, addEventListener() {} }

@@ -104,7 +104,30 @@ await run({
     }
     await page.setViewportSize({ width: 1440, height: 900 })
 
+    // The keyboard reaches everything in the order in which it is shown.
+    await row.locator('[data-test="stop"]').focus()
+    const order = []
+    for (let n = 0; n < 5; n++) {
+      await page.keyboard.press('Tab')
+      order.push(await page.evaluate(() => document.activeElement.textContent.trim()))
+    }
+    assert.deepEqual(order, ['Show more', 'Fund or return', 'Change bounds', 'API keys', 'Close'])
+
+    for (const form of ['fund', 'edit', 'keys']) {
+      await row.locator(`[data-test="${form}"]`).click()
+      for (const [width, height, scheme] of [SCREENS[0], SCREENS.at(-1)]) {
+        await page.setViewportSize({ width, height })
+        await theme(scheme)
+        await row.locator(`[data-test="${form}"]`).evaluate((e) => e.scrollIntoView({ block: 'start' }))
+        await snap(`${width}-${scheme}-agents-${form}`)
+        await faultless(`the form ${form} at ${width} × ${height}`)
+      }
+      await page.setViewportSize({ width: 1440, height: 900 })
+    }
     await row.locator('[data-test="edit"]').click()
+    await row.locator('[name=price_collar]').fill('100')
+    await row.getByRole('alert').filter({ hasText: 'Price collar must be 0 to 99.98¢.' }).waitFor()
+    await row.locator('[name=price_collar]').fill('3')
     await row.locator('[name=max_order_cost]').fill('3')
     await button('Save bounds').click()
     await row.locator('[data-test="bound"][data-rule="max_order_cost"]', { hasText: '$3.00' }).waitFor()
