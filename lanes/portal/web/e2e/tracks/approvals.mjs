@@ -267,7 +267,7 @@ await run({
     await mine.and(page.locator(`[data-id="${first.approval_id}"]`)).filter({ hasText: /^Asks: Buy 30 YES at 45¢ or less, up to \$\d+\.\d\d\s*\d:\d\d$/ }).click()
     await test('approvals-page').waitFor()
     await card(first, 'waiting').waitFor()
-    // On a phone that shows the agents, one more that asks leaves Halt in reach.
+    // On a phone that shows the agents, one more that asks leaves every Halt in reach.
     await page.setViewportSize({ width: 390, height: 844 })
     await go('Agents')
     const third = await asks(scout, round, { tick: 200 })
@@ -275,7 +275,7 @@ await run({
     await test('fold').filter({ hasText: 'Show' }).waitFor()
     await snap('390-agents-asked')
     await faultless('an agent that asks, on a phone')
-    await page.locator('[data-test="agent"][data-name="scout"] [data-test="stop"]').click({ trial: true })
+    for (const halt of [page.locator('[data-test="agent"][data-name="scout"] [data-test="stop"]'), test('stop-all')]) await halt.click({ trial: true })
     await owner('POST', `/approvals/${third.approval_id}/reject`)
     await mine.and(page.locator(`[data-id="${third.approval_id}"]`)).waitFor({ state: 'detached' })
     await test('fold').click()

@@ -111,7 +111,7 @@ await run({
       await page.keyboard.press('Tab')
       order.push(await page.evaluate(() => document.activeElement.textContent.trim()))
     }
-    assert.deepEqual(order, ['Show more', 'Fund or return', 'Change bounds', 'API keys', 'Close'])
+    assert.deepEqual(order, ['Show more', 'Fund or return', 'Bounds', 'Keys', 'Close'])
 
     for (const form of ['fund', 'edit', 'keys']) {
       await row.locator(`[data-test="${form}"]`).click()
