@@ -580,9 +580,9 @@ test('the bounds of an agent in short', async () => {
   const { terms } = await load('agents/mandate.ts')
   const all = {
     expires_ts: '7200000000000', reduce_only: true, categories: [1, 9], price_collar: 250, max_order_qty: 1500, max_market_cost: '70000', max_order_cost: '20000', ask_above: '75000',
-    max_open_orders: 1, max_orders_per_day: 2, max_open_cost: '3', max_daily_loss: '4', // these are gauges
+    max_open_orders: 1, max_orders_per_day: 2, max_open_cost: '3', max_daily_loss: '4', // limits has these, and three of the others
   }
-  assert.deepEqual(terms(all, 0), ['orders up to $2.00', '$7.00 a market', '1,500 contracts an order', 'collar 2.5¢', 'BTC 60 s, WTI 15 min', 'reduce-only', 'asks you above $7.50 a round', 'expires in 2 h'])
+  assert.deepEqual(terms(all, 0), ['$7.00 a market', '1,500 contracts an order', 'BTC 60 s, WTI 15 min', 'reduce-only', 'expires in 2 h'])
   assert.deepEqual(terms({ reduce_only: false, max_open_cost: '3' }, 0), [])
   assert.deepEqual(terms({ expires_ts: '0' }, 1), ['expired 1970-01-01 00:00'])
 })
@@ -610,14 +610,56 @@ test('a bad mandate is found before it is sent, with its field', async () => {
   }
 })
 
-test('gauges show the bounds of an account that are set', async () => {
-  const { gauges } = await load('agents/mandate.ts')
-  const agent = { usage: { open_cost: '30000', loss_today: '5000', orders_today: 7, open_orders: 2 } }
-  assert.deepEqual(gauges(agent, { max_order_cost: '1' }), [])
-  assert.deepEqual(
-    gauges(agent, { max_daily_loss: '100000', max_open_cost: '50000', max_orders_per_day: 9, max_open_orders: 0 }).map((g) => [g.rule, g.used, g.limit, g.money]),
-    [['max_open_orders', 2, 0, false], ['max_orders_per_day', 7, 9, false], ['max_open_cost', 30000, 50000, true], ['max_daily_loss', 35000, 100000, true]],
+test('the bounds that are set are listed as in the form, with what is used and what is left', async () => {
+  const { limits } = await load('agents/mandate.ts')
+  const usage = { open_cost: '30000', loss_today: '5000', orders_today: 1007, open_orders: 2 }
+  const of = (mandate, headroom) => limits({ usage, headroom }, mandate)
+  assert.deepEqual(of({}, {}), [])
+  assert.deepEqual(of({ expires_ts: '1', categories: [1], max_market_cost: '5', reduce_only: true }, {}), [], 'terms has these')
+  const all = of(
+    { max_open_orders: 0, max_orders_per_day: 2000, ask_above: '50000', price_collar: 250, max_daily_loss: '100000', max_open_cost: '50000', max_order_cost: '0' },
+    { max_open_orders: 0, max_orders_per_day: 993, max_daily_loss: '65000', max_open_cost: '20000' },
   )
+  assert.deepEqual(all.map((l) => [l.rule, l.name, l.value]), [
+    ['max_order_cost', 'Cost of an order', '$0.00'],
+    ['max_open_cost', 'Open cost', '$3.00 of $5.00 used'],
+    ['max_daily_loss', 'Daily loss', '$3.50 of $10.00 used'],
+    ['price_collar', 'Price collar', '2.5¢'],
+    ['ask_above', 'At stake in a round unasked', '$5.00'],
+    ['max_orders_per_day', 'Orders today', '1,007 of 2,000 used'],
+    ['max_open_orders', 'Open orders', '2 of 0 used'],
+  ])
+  assert.ok(all.every((l) => l.says))
+  assert.deepEqual(all.flatMap((l) => (l.gauge ? [[l.gauge.used, l.gauge.limit, l.gauge.left, l.gauge.money]] : [])), [[30000, 50000, 20000, true], [35000, 100000, 65000, true], [1007, 2000, 993, false], [2, 0, 0, false]])
+  // A bound that is newer than the list has no headroom there yet.
+  assert.deepEqual(of({ max_open_cost: '70000', max_open_orders: 1 }, {}).map((l) => l.gauge.left), [40000, 0])
+})
+
+test('what an agent did is said in words, with why it was refused', async () => {
+  const { done } = await load('agents/activity.ts')
+  const said = (operation, more) => {
+    const { text, why } = done({ operation, api_key: 'k', code: '', ...more })
+    return why ? `${text}: ${why}` : text
+  }
+  assert.equal(said('place_order'), 'Placed an order')
+  assert.equal(said('place_order', { approval_id: '3' }), 'Asked you to approve an order')
+  assert.equal(said('place_order', { approval_id: '3', code: 'approval_limit' }), 'Could not place an order: twenty orders of this agent wait for its owner already. Cancel one of them, or wait for a decision.')
+  assert.equal(said('place_order', { code: 'mandate_violation', rule: 'max_order_cost' }), 'Could not place an order: the order costs too much.')
+  assert.equal(said('place_order', { code: 'mandate_violation', rule: 'halted' }), 'Could not place an order: the agent is stopped.')
+  assert.equal(said('put_quotes', { code: 'mandate_violation', rule: 'max_new_rule' }), 'Could not quote both sides: max new rule.')
+  assert.equal(said('place_order', { code: 'insufficient_balance' }), 'Could not place an order: the free cash of the agent does not cover it.')
+  assert.equal(said('redeem_pairs', { code: 'new_code' }), 'Could not redeem pairs: new code.')
+  assert.equal(said('halt_agent', { api_key: null }), 'You halted it')
+  assert.equal(said('approve_order', { api_key: null, approval_id: '3' }), 'You approved an order')
+  assert.equal(said('transfer', { api_key: null, code: 'insufficient_balance' }), 'You could not move money: there was not enough free cash.')
+  assert.equal(said('new_tool'), 'Did new tool')
+})
+
+test('each operation of the activity has words', async () => {
+  const { done } = await load('agents/activity.ts')
+  const names = readFileSync(new URL('../../../../core/view/activity.go', import.meta.url), 'utf8').match(/operationNames = \[operations\]string\{([^}]+)\}/)[1].match(/[a-z_]+/g)
+  assert.ok(names.length > 20)
+  for (const operation of names) assert.ok(!/^Did /.test(done({ operation, api_key: 'k', code: '' }).text), operation)
 })
 
 // storeOf is a store whose venue answers by answers, one after the other: an error to throw, or a
@@ -798,6 +840,47 @@ test('new bounds name the rev that they were made from', async () => {
     globalThis.fetch = real
     delete globalThis.sessionStorage
   }
+})
+
+test('an agent is read as long as its card is in sight, and an older answer changes nothing', async () => {
+  globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} }
+  const real = globalThis.fetch
+  const asked = []
+  let seq = '5'
+  globalThis.fetch = async (path) => {
+    if (path.startsWith('/agents/')) asked.push(path)
+    return { ok: true, status: 200, json: async () => ({ keys: [], agents: [{ user_id: 7, state: 'closed' }, { user_id: 8, state: 'closed' }], activity: [{ seq }], as_of_seq: seq }) }
+  }
+  try {
+    const { Agents } = await load('agents/agents.svelte.ts')
+    const agents = new Agents({ now: () => 0 })
+    await agents.signIn('t')
+    assert.deepEqual(asked, [], 'nothing is in sight')
+    const stop = agents.watch(7, 4)
+    await agents.read()
+    assert.deepEqual([...new Set(asked)], ['/agents/7/keys', '/agents/7/activity?limit=4'])
+    assert.deepEqual(agents.details.get(7).activity, [{ seq: '5' }])
+    seq = '4'
+    await agents.read()
+    assert.deepEqual(agents.details.get(7).activity, [{ seq: '5' }])
+    seq = '6'
+    await agents.read()
+    assert.deepEqual(agents.details.get(7).activity, [{ seq: '6' }])
+    stop()
+    asked.length = 0
+    await agents.read()
+    assert.deepEqual(asked, [])
+    agents.signOut()
+    assert.equal(agents.details.size, 0, 'the next account sees nothing of it')
+  } finally {
+    globalThis.fetch = real
+    delete globalThis.sessionStorage
+  }
+})
+
+test('an application is named by the host of its document, if it has one', async () => {
+  const { hostOf } = await load('agents/agents.svelte.ts')
+  assert.deepEqual(['https://claude.ai/oauth/client.json', 'dxc_5', '', undefined].map(hostOf), ['claude.ai', '', '', ''])
 })
 
 test('lists of the account that could not be read are not known to be empty, and are read again', async () => {
@@ -1219,7 +1302,7 @@ test('an approval says what the order is, what it costs and how it ended', async
   assert.equal(end('waiting'), undefined)
   assert.equal(end('placed'), 'Approved and placed as order 33.')
   assert.equal(end('placed', '', { order_id: '33', status: 'executed', filled_qty: 1200, resting_qty: 0, fills: [{ tick_yes: 6000, qty: 1200, path: 'direct' }] }), 'Bought 1,200 NO at 40.0¢ for $480.00 before fees.')
-  assert.equal(end('refused', 'insufficient_balance'), 'Approved, but not placed: the free cash of the agent no longer covers it.')
+  assert.equal(end('refused', 'insufficient_balance'), 'Approved, but not placed: the free cash of the agent does not cover it.')
   assert.equal(end('refused', 'market_paused'), 'Approved, but not placed: trading is paused. Canceling still works.')
   assert.equal(end('rejected'), 'You rejected it. Nothing was placed.')
   assert.equal(end('expired'), 'It expired without a decision. Nothing was placed.')

@@ -347,13 +347,19 @@ await run({
     await page.goto(`${venue.portal}/#/agents`)
     await signIn()
     const row = page.locator('[data-test="agent"][data-name="my-assistant-2"]')
-    await row.getByRole('button', { name: 'my-assistant-2' }).first().click()
     const key = row.locator('[data-test="agent-key"][data-kind="oauth"]')
     await key.first().filter({ hasText: 'My Assistant' }).filter({ hasText: /ends \d{4}-\d\d-\d\d/ }).waitFor()
-    await snap('1440-agents-connected')
+    for (const [width, height, scheme] of SCREENS) {
+      await page.setViewportSize({ width, height })
+      await theme(scheme)
+      await key.first().scrollIntoViewIfNeeded()
+      await snap(`${width}-${scheme}-agents-connected`)
+      await faultless(`connected agents at ${width} × ${height}, ${scheme}`)
+    }
+    await page.setViewportSize({ width: 1440, height: 900 })
     for (let left = await key.count(); left > 0; left--) {
-      await key.first().getByRole('button', { name: 'Revoke My Assistant' }).click()
-      await test('confirm').getByRole('button', { name: 'Revoke' }).click()
+      await key.first().getByRole('button', { name: 'Disconnect My Assistant' }).click()
+      await test('confirm').getByRole('button', { name: 'Disconnect' }).click()
       await eventually('the key is gone', async () => (await key.count()) < left)
     }
     assert.deepEqual((await owner('GET', `/agents/${user_id}/keys`)).keys.filter((k) => k.kind === 'oauth'), [])

@@ -16,23 +16,28 @@ export interface IssuedKey extends NewKey {
   user_id: number
 }
 
-// Agents is the state of the agents page: the agents of one owner, and the activity and the keys of the
-// one that is selected. It reads them every two seconds while the page is visible.
+// Detail is what the card of an agent shows beside its row of the list.
+export interface Detail {
+  activity: Activity[] // newest first, as many as are watched
+  keys: Key[]
+  seq: U64
+}
+
+// Agents is the state of the agents page: the agents of one owner, and the activity and the keys of those
+// whose cards are in sight. It reads them every two seconds while the page is visible.
 export class Agents {
   readonly clock: VenueClock
   signedIn = $state(false)
   list = $state.raw<Agent[]>([]) // newest first
   known = $state(false) // the list has been read
   mandates = $state.raw<ReadonlyMap<number, AgentMandate>>(new Map())
-  selected = $state(0) // user_id, 0 for none
-  activity = $state.raw<Activity[]>() // of the selected agent, as its keys are
-  keys = $state.raw<Key[]>([])
+  details = $state.raw<ReadonlyMap<number, Detail>>(new Map())
   issued = $state.raw<IssuedKey>()
   unreachable = $state(false)
   now = $state(0)
   #owner: Owner | undefined
   #listSeq: U64 = '0'
-  #activitySeq: U64 = '0'
+  readonly #watched = new Map<number, number>() // the number of entries of the activity, by user_id
   #timer = 0
 
   constructor(clock: VenueClock) {
@@ -71,30 +76,33 @@ export class Agents {
     this.signedIn = this.known = false
     this.list = []
     this.mandates = new Map()
+    this.details = new Map()
     this.issued = undefined
     this.#listSeq = '0'
-    this.select(0)
   }
 
-  // select shows the activity of an agent.
-  select(id: number): void {
-    this.selected = id
-    this.activity = undefined
-    this.keys = []
-    this.#activitySeq = '0'
-    void this.read()
+  // watch reads the newest entries of the activity of an agent, and its keys, until the returned function is called.
+  watch(id: number, entries: number): () => void {
+    this.#watched.set(id, entries)
+    void this.#attempt((owner) => this.#readDetail(owner, id, entries))
+    return () => this.#watched.delete(id)
   }
 
-  // read reads everything once. A rejected token signs out; any other failure shows as
-  // unreachable until a read succeeds.
+  // read reads everything once.
   async read(): Promise<void> {
+    await this.#attempt(async (owner) => {
+      await this.#readList(owner)
+      await Promise.all([...this.#watched].map(([id, entries]) => this.#readDetail(owner, id, entries)))
+      if (owner === this.#owner) this.unreachable = false
+    })
+  }
+
+  // #attempt reads. A rejected token signs out; any other failure shows as unreachable until everything is read.
+  async #attempt(reads: (owner: Owner) => Promise<void>): Promise<void> {
     const owner = this.#owner
     if (!owner) return
     try {
-      await this.#readList(owner)
-      await this.#readSelected(owner)
-      if (owner !== this.#owner) return
-      this.unreachable = false
+      await reads(owner)
     } catch (e) {
       if (owner !== this.#owner) return
       if (e instanceof VenueError && e.status === 401) this.signOut()
@@ -111,7 +119,6 @@ export class Agents {
     this.#listSeq = as_of_seq
     this.list = agents.toSorted((a, b) => b.user_id - a.user_id)
     this.known = true
-    if (this.selected === 0) this.selected = this.list.find((a) => a.state !== 'closed')?.user_id ?? 0
     const changed = agents.filter((a) => a.state !== 'closed' && this.mandates.get(a.user_id)?.rev !== a.rev)
     const read = await Promise.all(changed.map(async (a) => [a.user_id, await owner.mandate(a.user_id)] as const))
     if (owner !== this.#owner) return
@@ -119,24 +126,18 @@ export class Agents {
     if (newer.length > 0) this.mandates = new Map([...this.mandates, ...newer])
   }
 
-  async #readSelected(owner: Owner): Promise<void> {
-    const id = this.selected
-    if (id === 0) return
-    const [{ keys }, { activity, as_of_seq }] = await Promise.all([owner.agentKeys(id), owner.activity(id)])
-    if (owner !== this.#owner || id !== this.selected || after(this.#activitySeq, as_of_seq)) return
-    this.#activitySeq = as_of_seq
-    this.activity = activity
-    this.keys = keys
+  async #readDetail(owner: Owner, id: number, entries: number): Promise<void> {
+    const [{ keys }, { activity, as_of_seq }] = await Promise.all([owner.agentKeys(id), owner.activity(id, entries)])
+    const have = this.details.get(id)
+    if (owner !== this.#owner || entries !== this.#watched.get(id) || (have && after(have.seq, as_of_seq))) return
+    this.details = new Map([...this.details, [id, { activity, keys, seq: as_of_seq }]])
   }
 
-  // create makes an agent and selects it, and returns its user_id; undefined if its owner has signed out
-  // before the answer.
+  // create makes an agent and returns its user_id; undefined if its owner has signed out before the answer.
   async create(name: string, fund: U64, mandate: Mandate): Promise<number | undefined> {
     const owner = this.#signed()
     const { user_id } = await owner.create(name, fund, mandate)
-    if (owner !== this.#owner) return undefined
-    this.select(user_id)
-    return user_id
+    return owner === this.#owner ? user_id : undefined
   }
 
   // issue makes a key and shows its secret, unless the owner has signed out before the answer.
@@ -206,4 +207,9 @@ export class Agents {
 // could become active again.
 export function stoppable(a: Agent): boolean {
   return a.state !== 'halted' && a.state !== 'closed'
+}
+
+// hostOf returns the host of a client whose client_id is the address of its document; '' for another one.
+export function hostOf(client: string | undefined): string {
+  return client && URL.canParse(client) ? new URL(client).host : ''
 }

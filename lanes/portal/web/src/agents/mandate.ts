@@ -1,5 +1,5 @@
-import { type Agent, type Mandate, ms, type U64 } from '../venue/wire.ts'
-import { cents, dollars, grouped } from '../shared/format.ts'
+import { type Agent, type Headroom, type Mandate, ms, type U64 } from '../venue/wire.ts'
+import { dollars, grouped, quote } from '../shared/format.ts'
 import { seriesOf } from '../store/series.ts'
 
 // Bounds are the terms of a new agent as the owner types them: dollars, cents of price and
@@ -54,6 +54,19 @@ export function changed(m: Mandate, b: Bounds, now: number): Mandate {
   return { ...rest, ...mandateOf(b, now) }
 }
 
+// fields are the bounds of the form, by their names in a mandate.
+export const fields: { key: keyof Bounds; field: string; label: string; says: string; step: number }[] = [
+  { key: 'orderCost', field: 'max_order_cost', label: 'Cost of an order, $', says: 'The most that one order may cost, with its fee', step: 1 },
+  { key: 'openCost', field: 'max_open_cost', label: 'Open cost, $', says: 'The most that resting orders and positions may cost together', step: 1 },
+  { key: 'dailyLoss', field: 'max_daily_loss', label: 'Daily loss, $', says: 'The most that it may lose in a UTC day; open cost counts as well, because it can still be lost', step: 1 },
+  { key: 'collar', field: 'price_collar', label: 'Price collar, ¢', says: 'How far beyond the best price of other accounts it may bid or offer', step: 0.1 },
+  { key: 'askAbove', field: 'ask_above', label: 'At stake in a round unasked, $', says: 'What it may put at stake in one round without asking; an order above it waits up to five minutes for you to approve it', step: 1 },
+  { key: 'hours', field: 'expires_ts', label: 'Expires after, hours', says: 'No order is accepted after this time', step: 1 },
+]
+
+// labels are the fields of a new agent, for messages about them.
+export const labels: Record<string, string> = { name: 'Name', fund: 'Fund', ...Object.fromEntries(fields.map((f) => [f.field, f.label.replace(/,.*/, '')])) }
+
 // Fault names the field of a request that the venue would reject, and says what it must be.
 export interface Fault {
   field: string
@@ -71,27 +84,27 @@ interface Field {
   valid: Test
   must: string // what a valid value must do or be
   refused: string // why it refused an order
-  term?: (v: never, now: number) => string // the bound in short, unless a gauge shows it
+  term?: (v: never, now: number) => string // the bound in short, unless limits shows it
 }
 
 const amount = { valid: isU64, must: 'be $0 or more' }
 const count = { valid: isInt(0, U32_MAX), must: `be a whole number from 0 to ${U32_MAX}` }
 
 const FIELDS = new Map<string, Field>(Object.entries({
-  max_order_cost: { ...amount, refused: 'the order costs too much', term: (v: U64) => `orders up to ${dollars(Number(v))}` },
+  max_order_cost: { ...amount, refused: 'the order costs too much' },
   max_market_cost: { ...amount, refused: 'too much in this market', term: (v: U64) => `${dollars(Number(v))} a market` },
   max_open_cost: { ...amount, refused: 'too much is open' },
   max_daily_loss: { ...amount, refused: 'the daily loss is used up' },
   max_order_qty: { valid: isInt(1, 1_000_000), must: 'be a whole number from 1 to 1,000,000', refused: 'too many contracts', term: (v: number) => `${grouped(v)} contracts an order` },
   max_open_orders: { ...count, refused: 'too many open orders' },
   max_orders_per_day: { ...count, refused: 'too many orders today' },
-  price_collar: { valid: isInt(0, 9998), must: 'be 0 to 99.98¢', refused: 'too far from the market', term: (v: number) => `collar ${cents(v)}¢` },
+  price_collar: { valid: isInt(0, 9998), must: 'be 0 to 99.98¢', refused: 'too far from the market' },
   categories: {
     valid: (v: unknown) => Array.isArray(v) && v.length > 0 && v.every(isCategory) && new Set(v).size === v.length,
     must: 'list different series from 1 to 9', refused: 'this series is not allowed', term: (v: number[]) => v.map(named).join(', '),
   },
   reduce_only: { valid: (v: unknown) => typeof v === 'boolean', must: 'be true or false', refused: 'only reducing is allowed', term: (v: boolean) => (v ? 'reduce-only' : '') },
-  ask_above: { ...amount, refused: 'more at stake in this round than it may put there without asking its owner', term: (v: U64) => `asks you above ${dollars(Number(v))} a round` },
+  ask_above: { ...amount, refused: 'more at stake in this round than it may put there without asking its owner' },
   expires_ts: { valid: isU64, must: 'be a time in the future', refused: 'the time has run out', term: (v: U64, now: number) => ends(ms(v), now) },
 }))
 
@@ -107,7 +120,7 @@ function ends(at: number, now: number): string {
   return minutes < 72 * 60 ? `expires in ${Math.round(minutes / 60)} h` : `expires in ${Math.round(minutes / 1440)} d`
 }
 
-// terms lists the bounds of a mandate in short, without those that gauges shows; now is the
+// terms lists the bounds of a mandate in short, without those that limits shows; now is the
 // venue's time in ms.
 export function terms(m: Mandate, now: number): string[] {
   return [...FIELDS].flatMap(([name, f]) => {
@@ -140,24 +153,59 @@ export function agentFault(name: string, fund: number | null, m: object, now: nu
   return mandateFault(m, now)
 }
 
-// Gauge is a bound of an account with what is used of it.
+// Gauge is what is used of a bound of an account, and what the venue says is left: pips of money, else a count.
 export interface Gauge {
-  rule: string
-  name: string
   used: number
   limit: number
-  money: boolean // in pips, else a count
+  left: number
+  money: boolean
 }
 
-// gauges returns the bounds of an agent that its usage fills, in the order of their rules.
-// max_daily_loss counts open cost as well, because it can still be lost.
-export function gauges(a: Agent, m: Mandate): Gauge[] {
-  const open = Number(a.usage.open_cost)
-  const all: [keyof Mandate & string, string, number, boolean][] = [
-    ['max_open_orders', 'Open orders', a.usage.open_orders, false],
-    ['max_orders_per_day', 'Orders today', a.usage.orders_today, false],
-    ['max_open_cost', 'Open cost', open, true],
-    ['max_daily_loss', 'Loss today + open cost', Number(a.usage.loss_today) + open, true],
-  ]
-  return all.flatMap(([rule, name, used, money]) => (m[rule] === undefined ? [] : [{ rule, name, used, limit: Number(m[rule]), money }]))
+// Limit is a bound that is set, in the words of the form.
+export interface Limit {
+  rule: string
+  name: string
+  says: string
+  value: string
+  gauge?: Gauge
 }
+
+type Gauged = keyof Mandate & keyof Headroom
+
+// gaugeOf returns what is used of a bound, undefined if it is not set. max_daily_loss counts open cost as well,
+// because it can still be lost.
+function gaugeOf(a: Agent, m: Mandate, rule: Gauged): Gauge | undefined {
+  if (m[rule] === undefined) return undefined
+  const open = Number(a.usage.open_cost)
+  const used = { max_open_cost: open, max_daily_loss: Number(a.usage.loss_today) + open, max_orders_per_day: a.usage.orders_today, max_open_orders: a.usage.open_orders }[rule]
+  const limit = Number(m[rule])
+  return { used, limit, left: Number(a.headroom[rule] ?? Math.max(0, limit - used)), money: rule === 'max_open_cost' || rule === 'max_daily_loss' }
+}
+
+// amountOf formats what a gauge counts.
+export function amountOf(g: Gauge, n: number): string {
+  return g.money ? dollars(n) : grouped(n)
+}
+
+const COUNTS: { rule: Gauged; name: string; says: string }[] = [
+  { rule: 'max_orders_per_day', name: 'Orders today', says: 'The most that it may place in a UTC day' },
+  { rule: 'max_open_orders', name: 'Open orders', says: 'The most that may rest at once' },
+]
+
+// limits lists the bounds of a mandate that have an amount, in the order of the form, each with what is used of it
+// if the venue counts that. terms has the others.
+export function limits(a: Agent, m: Mandate): Limit[] {
+  const amounts = fields.flatMap((f) => {
+    const v = f.key === 'hours' ? undefined : m[f.field as 'max_order_cost' | 'price_collar']
+    if (v === undefined) return []
+    const gauge = f.key === 'openCost' || f.key === 'dailyLoss' ? gaugeOf(a, m, f.field as Gauged) : undefined
+    return [{ rule: f.field, name: labels[f.field]!, says: f.says, value: f.key === 'collar' ? quote(Number(v)) : dollars(Number(v)), ...(gauge && used(gauge)) }]
+  })
+  const counts = COUNTS.flatMap((c) => {
+    const gauge = gaugeOf(a, m, c.rule)
+    return gauge ? [{ ...c, ...used(gauge) }] : []
+  })
+  return [...amounts, ...counts]
+}
+
+const used = (gauge: Gauge): { value: string; gauge: Gauge } => ({ value: `${amountOf(gauge, gauge.used)} of ${amountOf(gauge, gauge.limit)} used`, gauge })

@@ -57,13 +57,18 @@ export function ends(a: AgentApproval): number {
 
 // REFUSED are the words for the owner where those for a trader would speak of the owner's own account.
 const REFUSED: Record<string, string> = {
-  insufficient_balance: 'the free cash of the agent no longer covers it.',
-  insufficient_position: 'the agent no longer holds enough to sell.',
+  insufficient_balance: 'the free cash of the agent does not cover it.',
+  insufficient_position: 'the agent does not hold enough to sell.',
   per_market_limit: 'the holding of the agent in this market would pass its limit.',
   mandate_violation: 'the bounds of the agent do not allow it now.',
   user_suspended: 'the agent is suspended.',
   open_order_limit: 'the agent has too many open orders in this market.',
   reduce_only_violation: 'the agent holds less than the order would sell.',
+}
+
+// refused says for the owner why the venue refused an order of an agent.
+export function refused(code: string): string {
+  return REFUSED[code] ?? (lower(errorOf(new VenueError(0, code))) || `${words(code)}.`)
 }
 
 const CANCELED: Record<string, string> = { user_cancel: 'by the agent', mass_cancel: 'by the agent' }
@@ -84,7 +89,7 @@ export function became(a: AgentApproval, order?: Placed): Became | undefined {
       if (order) return placed({ side: a.side, outcome: a.outcome, tick: a.tick }, order)
       return { tone: 'good', text: `Approved and placed as order ${a.order_id}.` }
     case 'refused':
-      return { tone: 'bad', text: `Approved, but not placed: ${REFUSED[a.reason] ?? (lower(errorOf(new VenueError(0, a.reason))) || words(a.reason))}` }
+      return { tone: 'bad', text: `Approved, but not placed: ${refused(a.reason)}` }
     case 'rejected':
       return { tone: 'plain', text: 'You rejected it. Nothing was placed.' }
     case 'expired':

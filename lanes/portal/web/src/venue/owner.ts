@@ -28,8 +28,8 @@ export class Owner implements FundingClient {
     return this.call('GET', `/agents/${id}/mandate`)
   }
 
-  activity(id: number): Promise<{ activity: Activity[]; as_of_seq: U64 }> {
-    return this.call('GET', `/agents/${id}/activity?limit=100`)
+  activity(id: number, limit: number): Promise<{ activity: Activity[]; as_of_seq: U64 }> {
+    return this.call('GET', `/agents/${id}/activity?limit=${limit}`)
   }
 
   halt(id: number): Promise<unknown> {
