@@ -41,16 +41,16 @@ export class Listing<T> {
     return this.#cursor !== ''
   }
 
-  // choose reads the list of other filters from its beginning.
-  async choose(asOf: U64): Promise<void> {
+  // choose reads the list of other filters from its beginning, as of a seq of the account and a state of it.
+  async choose(asOf: U64, state = asOf): Promise<void> {
     this.rows = []
     this.#cursor = ''
     this.#of = ''
     this.known = this.reading = false
-    await this.refresh(asOf)
+    await this.refresh(asOf, state)
   }
 
-  // refresh reads what is shown again, as of a seq of the account, unless it shows that state already.
+  // refresh reads what is shown again, unless it shows that state already.
   async refresh(asOf: U64, state = asOf): Promise<void> {
     if (this.reading || this.#of === state) return
     if (await this.#read(this.#list.target(), '', Math.max(PAGE, this.shown.length), asOf)) this.#of = state

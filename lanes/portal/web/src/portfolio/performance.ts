@@ -29,16 +29,15 @@ export function equityOf(ledger: readonly LedgerRow[], rounds: readonly RoundRes
   const live = new Set(rounds.filter((r) => r.profit === null).map((r) => r.round_number))
   const ends = endsOf(ledger, settlements)
   const made = new Map<string, number>()
-  const changes: { at: number; by: number; round?: RoundResult }[] = []
+  const others: { at: number; by: number; round?: RoundResult }[] = []
   let equity = Number(newest.balance_after)
   for (const row of ledger) {
     const [by, number] = [Number(row.amount), row.round_number]
-    if (number === undefined || !ofRound.has(row.kind)) changes.push({ at: ms(row.ts), by })
+    if (number === undefined || !ofRound.has(row.kind)) others.push({ at: ms(row.ts), by })
     else if (live.has(number)) equity -= by
     else made.set(number, (made.get(number) ?? 0) + by)
   }
-  for (const [number, by] of made) changes.push({ at: ends.get(number)!, by, round: final.get(number) })
-  changes.sort((a, b) => b.at - a.at)
+  const changes = [...[...made].map(([number, by]) => ({ at: ends.get(number)!, by, round: final.get(number) })), ...others].sort((a, b) => b.at - a.at)
   const out: Moment[] = [now]
   for (const c of changes) {
     out.push({ at: c.at, equity, round: c.round })
