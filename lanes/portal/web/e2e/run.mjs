@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { buildVenue } from './venue.mjs'
 
-const TRACKS = ['long', 'rounds', 'wide', 'phone', 'screens', 'ticket', 'people', 'keys', 'consent', 'approvals']
+const TRACKS = ['long', 'rounds', 'wide', 'phone', 'screens', 'ticket', 'people', 'keys', 'consent', 'approvals', 'portfolio']
 const ALONE = ['paint', 'idle'] // measure times
 
 const [shots = mkdtempSync(join(tmpdir(), 'duplex-shots-')), words = ''] = process.argv.slice(2)

@@ -555,17 +555,99 @@ test('new bounds keep what they do not name', async () => {
   assert.deepEqual(changed(m, { ...boundsOf(m), orderCost: 3, openCost: null, hours: 1 }, 0), { categories: [1], max_order_cost: '30000', price_collar: 300, expires_ts: '3600000000000' })
 })
 
-test('the curve ends with the profit, and the CSV has money in dollars', async () => {
-  const { csvOf, curve } = await load('portfolio/portfolioData.svelte.ts')
-  assert.deepEqual(curve([{ profit: null }, { profit: '-30' }, { profit: '50' }], 20, 5), [0, 50, 20, 25])
+test('a file has money in dollars, no thousands separators and no formula', async () => {
+  const { fillsCsv, ledgerCsv, ordersCsv, roundsCsv } = await load('portfolio/csv.ts')
+  const name = () => 'BTC 60 s'
   const row = { n: '2', ts: '1700000000123456789', kind: 'fill', amount: '-12345', balance_after: '99', category: 1, round_number: '7', order_id: '5' }
-  const deposit = { n: '1', ts: row.ts, kind: 'deposit', amount: '100', balance_after: '100', ref: 'a,"b"' }
-  assert.equal(csvOf([row, deposit], () => 'BTC 60 s'), ['n,time_utc,kind,amount_usd,balance_after_usd,series,round,order_id,reference',
-    '2,2023-11-14T22:13:20.123Z,fill,-1.2345,0.0099,BTC 60 s,7,5,', '1,2023-11-14T22:13:20.123Z,deposit,0.0100,0.0100,,,,"a,""b"""', ''].join('\r\n'))
+  const deposit = { n: '1', ts: row.ts, kind: 'deposit', amount: '123456789012', balance_after: '100', ref: 'a,"b"' }
+  assert.equal(ledgerCsv([row, deposit], name), ['n,time_utc,kind,amount_usd,balance_after_usd,series,round,order_id,reference',
+    '2,2023-11-14T22:13:20.123Z,fill,-1.2345,0.0099,BTC 60 s,7,5,', '1,2023-11-14T22:13:20.123Z,deposit,12345678.9012,0.0100,,,,"a,""b"""', ''].join('\r\n'))
   for (const ref of ['=cmd|calc!A1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1']) { // no formula in a spreadsheet, and a loss keeps its sign
     const cell = ref.includes('\r') ? `"'${ref}"` : `'${ref}`
-    assert.equal(csvOf([{ ...row, ref }], () => 'BTC 60 s').split('\r\n')[1], `2,2023-11-14T22:13:20.123Z,fill,-1.2345,0.0099,BTC 60 s,7,5,${cell}`)
+    assert.equal(ledgerCsv([{ ...row, ref }], name).split('\r\n')[1], `2,2023-11-14T22:13:20.123Z,fill,-1.2345,0.0099,BTC 60 s,7,5,${cell}`)
   }
+  const fill = { n: '3', ts: row.ts, category: 1, round_number: '1234', side: 'buy', outcome: 'no', tick_yes: 4700, qty: 12345, fee: '625', role: 'taker', path: 'mint', order_id: '8', client_order_id: '9' }
+  assert.equal(fillsCsv([fill], () => '=1').split('\r\n')[1], "3,2023-11-14T22:13:20.123Z,'=1,1234,buy,no,0.5300,12345,0.0625,taker,mint,8,9")
+  const order = { created_ts: row.ts, side: 'sell', outcome: 'yes', type: 'limit', tick: 9990, qty: 1000000, filled_qty: 0, tif: 'gtc', status: 'rejected', reason: 'insufficient_contracts', order_id: null, client_order_id: '9' }
+  assert.equal(ordersCsv([order], name).split('\r\n')[1], '2023-11-14T22:13:20.123Z,BTC 60 s,sell,yes,limit,0.9990,1000000,0,gtc,rejected,insufficient_contracts,,9')
+  const round = { round_number: '7', category: 1, status: 'settled', winner: 'no', bought_yes: 1500, bought_no: 0, sold_yes: 0, sold_no: 0, redeemed: 0, paid: '7050000', received: '0', payout: '0', fees: '1', profit: '-7050001' }
+  assert.equal(roundsCsv([round, { ...round, winner: null, profit: null }], name), `${roundsCsv([], name)}7,BTC 60 s,settled,no,1500,0,0,0,0,705.0000,0.0000,0.0000,0.0001,-705.0001\r\n7,BTC 60 s,settled,,1500,0,0,0,0,705.0000,0.0000,0.0000,0.0001,\r\n`)
+})
+
+// An account with a deposit, a round that was lost, one that was sold, one that is open and a rebate in it.
+const HOUR = 3600
+const ledgerAt = (n, hours, kind, amount, balance_after, round_number) => ({ n: String(n), ts: `${hours * HOUR}000000000`, kind, amount: String(amount), balance_after: String(balance_after), round_number })
+const LEDGER = [
+  ledgerAt(7, 51, 'rebate', 5, 935, '3'), ledgerAt(6, 50, 'fill', -100, 930, '3'), ledgerAt(5, 49, 'fill', 80, 1030, '2'), ledgerAt(4, 48, 'fill', -50, 950, '2'),
+  ledgerAt(3, 1, 'fee', -1, 1000, '1'), ledgerAt(2, 1, 'fill', -40, 1001, '1'), ledgerAt(1, 0, 'deposit', 1041, 1041),
+]
+const ROUNDS = [{ round_number: '3', category: 1, profit: null }, { round_number: '2', category: 1, profit: '30' }, { round_number: '1', category: 2, profit: '-41' }]
+const SETTLED = [{ round_number: '1', ts: `${2 * HOUR}000000000` }]
+
+test('the equity is that of the ledger after each round, with open positions at their cost', async () => {
+  const { equityOf } = await load('portfolio/performance.ts')
+  const now = { at: 52 * HOUR * 1000, equity: 1055 }
+  const moments = equityOf(LEDGER, ROUNDS, SETTLED, now)
+  assert.deepEqual(moments.map((m) => [m.at / HOUR / 1000, m.equity, m.round?.round_number]), [[0, 1041, undefined], [2, 1000, '1'], [49, 1030, '2'], [51, 1035, undefined], [52, 1055, undefined]])
+  assert.deepEqual(equityOf([], [], [], now), [])
+  // A round that became final without a row of its own counts from its last fill on.
+  const lost = equityOf(LEDGER, [{ ...ROUNDS[0], profit: '-100' }, ...ROUNDS.slice(1)], SETTLED, now)
+  assert.deepEqual(lost.map((m) => m.equity), [1041, 1000, 1030, 930, 935, 1055])
+})
+
+test('bars a day have the profit and the number of the rounds that ended on it', async () => {
+  const { daysOf } = await load('portfolio/performance.ts')
+  assert.deepEqual(daysOf(LEDGER, ROUNDS, SETTLED, 52 * HOUR * 1000, 14), [{ day: '1970-01-01', profit: -41, rounds: 1 }, { day: '1970-01-02', profit: 0, rounds: 0 }, { day: '1970-01-03', profit: 30, rounds: 1 }])
+  assert.deepEqual(daysOf(LEDGER, ROUNDS, [{ round_number: '1', ts: `${25 * HOUR}000000000` }], 52 * HOUR * 1000, 2).map((d) => d.profit), [-41, 30])
+  assert.deepEqual(daysOf(LEDGER, ROUNDS.slice(0, 1), SETTLED, 52 * HOUR * 1000, 14), [])
+})
+
+test('profit by series, and the best and the worst round', async () => {
+  const { bySeries, extremes } = await load('portfolio/performance.ts')
+  const more = [...ROUNDS, { round_number: '0', category: 1, profit: '-5' }]
+  assert.deepEqual(bySeries(more), [{ category: 1, profit: 25, rounds: 2, won: 1 }, { category: 2, profit: -41, rounds: 1, won: 0 }])
+  assert.deepEqual([extremes(more).best.round_number, extremes(more).worst.round_number], ['2', '1'])
+  assert.equal(extremes(ROUNDS.slice(0, 1)), undefined)
+})
+
+test('the days of a list begin at midnight in UTC', async () => {
+  const { since } = await load('portfolio/portfolioData.svelte.ts')
+  const now = Date.parse('2023-11-14T22:13:20.123Z')
+  assert.deepEqual(['today', 'week', 'all'].map((w) => since(w, now)), [`${Date.parse('2023-11-14')}000000`, `${Date.parse('2023-11-08')}000000`, '0'])
+})
+
+test('a list pages on by cursor, reads again what it shows, and finds the rows of a filter', async () => {
+  const { Listing, PAGE } = await load('portfolio/listing.svelte.ts')
+  let all = Array.from({ length: 2500 }, (_, i) => 2500 - i)
+  const sent = []
+  const rest = {
+    async get(target) {
+      sent.push(target)
+      const q = new URLSearchParams(target.split('?')[1])
+      const [at, limit] = [Number(q.get('cursor') ?? 0), Number(q.get('limit'))]
+      return { rows: all.slice(at, at + limit), cursor: at + limit < all.length ? String(at + limit) : '' }
+    },
+  }
+  let every = 0 // one row in so many is shown
+  const list = new Listing(rest, { field: 'rows', target: () => '/x?', keeps: () => (every ? (n) => n % every === 0 : undefined) })
+  await list.choose('7')
+  assert.deepEqual([list.shown.length, list.more, sent], [PAGE, true, ['/x?limit=100&min_seq=7']])
+  await list.next()
+  assert.deepEqual(list.shown, all.slice(0, 2 * PAGE))
+  await list.refresh('7')
+  assert.equal(sent.length, 2, 'it shows that state already')
+  all = [2501, ...all]
+  await list.refresh('8')
+  assert.deepEqual(list.shown, all.slice(0, 2 * PAGE))
+  assert.deepEqual(await list.whole(), all)
+  every = 20
+  await list.choose('8')
+  assert.deepEqual([list.shown.length, list.more], [PAGE, true])
+  await list.next()
+  assert.deepEqual([list.shown, list.more], [all.filter((n) => n % 20 === 0), false])
+  every = 10_000
+  await list.choose('8')
+  assert.deepEqual([list.shown, list.more, list.known], [[], false, true])
 })
 
 test('a series without a round waits for the next period', async () => {

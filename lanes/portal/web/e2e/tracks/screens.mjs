@@ -133,7 +133,8 @@ async function tasks(width, height, scheme) {
 
   // The money, as rows and as a file.
   await go('Portfolio')
-  await page.getByRole('group', { name: 'Kinds' }).getByRole('button', { name: 'Trades' }).click()
+  await tab('Ledger')
+  await page.getByLabel('Kinds').selectOption('Trades')
   await page.locator('[data-test="ledger"][data-kind="fee"]').first().waitFor()
   await Promise.all([page.waitForEvent('download'), test('csv').click()])
   await look('portfolio')

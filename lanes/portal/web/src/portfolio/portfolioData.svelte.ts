@@ -1,94 +1,119 @@
-import type { LedgerRow, RoundResult } from '../venue/wire.ts'
+import { after, type Fill, type LedgerRow, type Order, type Round, type RoundResult, type Settlement, type Side, type U64 } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
 import { retryRateLimited } from '../venue/retry.ts'
+import { Listing } from './listing.svelte.ts'
 
-const SHOWN = 200 // rows of the ledger on the page
 const PAGE = 1000 // the most that one read returns
+const MOST = 10_000 // rows of each list that the figures are made of
+const LIVE = 200 // rounds that are read again: more than can be live
+const DAY_MS = 86_400_000
 
-// PortfolioData is the state of the portfolio page: the ledger and the result of every round.
+export type When = 'today' | 'week' | 'all'
+
+// since is when a time of UTC days begins, as the venue's from_ts.
+export function since(when: When, now: number): U64 {
+  const days = { today: 0, week: 6, all: Infinity }[when]
+  return days === Infinity ? '0' : `${(Math.floor(now / DAY_MS) - days) * DAY_MS}000000`
+}
+
+// PortfolioData is the state of the portfolio page: what its figures are made of, and its lists.
 export class PortfolioData {
-  rounds = $state.raw<RoundResult[]>([]) // newest first, of the category
-  every = $state.raw<RoundResult[]>([]) // newest first, of all series
-  ledger = $state.raw<LedgerRow[]>([]) // newest first, of the kinds
+  every = $state.raw<RoundResult[]>([]) // rounds, newest first
+  ledger = $state.raw<LedgerRow[]>([]) // newest first
+  settlements = $state.raw<Settlement[]>([]) // newest first
+  now = $state.raw({ at: 0, equity: 0 }) // when they were read
   known = $state(false)
-  kinds = $state<string>('') // comma-separated; '' for all
+  kinds = $state('') // of the ledger, comma-separated; '' for all
   category = $state(0) // 0 for all
-  saving = $state<number>() // rows read so far for the file; undefined while none is made
+  when = $state<When>('all')
+  side = $state<'' | Side>('')
+  readonly rounds: Listing<RoundResult>
+  readonly fills: Listing<Fill>
+  readonly orders: Listing<Order>
+  readonly rows: Listing<LedgerRow> // of the ledger
   readonly #store: TradingStore
+  readonly #slots = new Map<string, number>() // the series of the rounds of past orders, by market and generation
   #reads = 0
-  #ledgerOf = '' // the state of the account that the ledger shows
+  #of = '' // the state of the account that the figures show
 
   constructor(store: TradingStore) {
     this.#store = store
+    const from = (): string => (this.when === 'all' ? '' : `from_ts=${since(this.when, store.clock.now())}&`)
+    const side = (): string => this.side && `side=${this.side}&`
+    this.rounds = new Listing(store.rest, { field: 'rounds', target: () => `/v1/portfolio/rounds?${this.category ? `category=${this.category}&` : ''}` })
+    this.fills = new Listing(store.rest, { field: 'fills', target: () => `/v1/portfolio/fills?${from()}${side()}`, keeps: () => (this.category ? (f) => f.category === this.category : undefined) })
+    this.orders = new Listing(store.rest, {
+      field: 'orders', target: () => `/v1/portfolio/orders?status=executed,canceled,expired,rejected&${from()}${side()}`,
+      keeps: () => (this.category ? (o) => this.seriesOf(o) === this.category : undefined), learn: (orders) => this.#learn(orders),
+    })
+    this.rows = new Listing(store.rest, { field: 'ledger', target: () => `/v1/portfolio/ledger?${this.kinds && `kind=${this.kinds}&`}${from()}`, keeps: () => (this.category ? (r) => r.category === this.category : undefined) })
   }
 
-  // read reads the results of the rounds, and the ledger if the account has changed. A network
-  // failure leaves what is shown; the screen says that the venue is not reachable.
+  // seriesOf returns the series of an order; 0 if the venue no longer has its round.
+  seriesOf(o: Pick<Order, 'market_id' | 'generation'>): number {
+    return this.#store.rounds.inSlot(o.market_id, o.generation)?.category ?? this.#slots.get(`${o.market_id}.${o.generation}`) ?? 0
+  }
+
+  // read reads what the figures are made of, if the account has changed, and the rounds that may have ended without
+  // that. A network failure leaves what is shown; the screen says that the venue is not reachable.
   async read(): Promise<void> {
     const mine = ++this.#reads
-    const { account, pnl } = this.#store
-    const now = `${this.kinds}: ${account.cash} ${account.reserved} ${pnl?.realized} ${pnl?.fees} ${pnl?.deposits_net} ${pnl?.transfers_net}`
+    const { account, pnl, clock } = this.#store
+    const asOf = account.seq
     try {
-      const [every, rounds, ledger] = await Promise.all([
-        this.#all<RoundResult>(`/v1/portfolio/rounds?limit=${PAGE}`, 'rounds', PAGE),
-        this.category ? this.#all<RoundResult>(`/v1/portfolio/rounds?limit=${PAGE}&category=${this.category}`, 'rounds', PAGE) : undefined,
-        now === this.#ledgerOf ? this.ledger : this.#all<LedgerRow>(`/v1/portfolio/ledger?limit=${SHOWN}${this.kinds && `&kind=${this.kinds}`}`, 'ledger', SHOWN),
-      ])
+      const every = await this.#rounds(asOf)
+      // The ledger is as new as the rounds or newer, so that it has all rows of those that are final.
+      const [ledger, settlements] = asOf === this.#of ? [this.ledger, this.settlements] : await Promise.all([this.#grown(this.ledger, 'ledger', asOf), this.#grown(this.settlements, 'settlements', asOf)])
       if (mine !== this.#reads) return
-      ;[this.every, this.rounds, this.ledger, this.known] = [every, rounds ?? every, ledger, true]
-      this.#ledgerOf = now
+      ;[this.every, this.ledger, this.settlements, this.known] = [every, ledger, settlements, true]
+      if (pnl) this.now = { at: clock.now(), equity: Number(pnl.equity) }
+      this.#of = asOf
     } catch (e) {
       if (!(e instanceof TypeError)) throw e
     }
   }
 
-  // whole reads every row of the ledger that the venue lists, however many there are.
-  async whole(): Promise<LedgerRow[]> {
-    this.saving = 0
-    try {
-      return await this.#all<LedgerRow>(`/v1/portfolio/ledger?limit=${PAGE}${this.kinds && `&kind=${this.kinds}`}`, 'ledger', Infinity, (n) => (this.saving = n))
-    } finally {
-      this.saving = undefined
-    }
+  // final says how many rounds have a result.
+  get final(): number {
+    return this.every.reduce((n, r) => n + (r.profit === null ? 0 : 1), 0)
   }
 
-  async #all<T>(target: string, field: string, most: number, read: (rows: number) => void = () => {}): Promise<T[]> {
+  // rounds returns the results with those that may have changed read again.
+  async #rounds(asOf: U64): Promise<RoundResult[]> {
+    const oldest = this.every.findLast((r) => r.profit === null)
+    const first = !this.known
+    const fresh = await this.#all<RoundResult>(`/v1/portfolio/rounds?limit=${first ? PAGE : LIVE}&min_seq=${asOf}`, 'rounds', (rows) => first || (oldest !== undefined && after(rows.at(-1)!.round_number, oldest.round_number)))
+    const last = fresh.at(-1)
+    return last ? [...fresh, ...this.every.filter((r) => after(last.round_number, r.round_number))].slice(0, MOST) : []
+  }
+
+  // grown returns a list with what the venue has added to it since its newest row.
+  async #grown<T extends { ts: U64 }>(have: T[], field: string, asOf: U64): Promise<T[]> {
+    const newest = have[0]?.ts ?? '0'
+    const fresh = await this.#all<T>(`/v1/portfolio/${field}?limit=${PAGE}&from_ts=${newest}&min_seq=${asOf}`, field, () => true)
+    return [...fresh, ...have.filter((r) => r.ts !== newest)].slice(0, MOST)
+  }
+
+  // all reads page after page, while there is a next one that is wanted.
+  async #all<T>(target: string, field: string, wanted: (rows: T[]) => boolean): Promise<T[]> {
     const out: T[] = []
     let cursor = ''
     do {
       const page = await retryRateLimited(() => this.#store.rest.get<Record<string, T[]> & { cursor: string }>(cursor ? `${target}&cursor=${cursor}` : target))
       out.push(...page[field]!)
       cursor = page.cursor
-      read(out.length)
-    } while (cursor && out.length < most)
+    } while (cursor && out.length < MOST && wanted(out))
     return out
   }
-}
 
-// curve returns the profit of all rounds so far after each final round, oldest first. It ends with
-// the profit now, of open positions too. Deposits and rebates are no profit of a round and are not
-// in it.
-export function curve(rounds: readonly RoundResult[], realized: number, unrealized: number): number[] {
-  const profits = rounds.filter((r) => r.profit !== null).map((r) => Number(r.profit)).reverse()
-  let at = realized - profits.reduce((sum, p) => sum + p, 0)
-  return [at, ...profits.map((p) => (at += p)), realized + unrealized]
-}
-
-// csvOf writes the ledger as RFC 4180, with money in dollars and times in UTC. A reference that a spreadsheet
-// would take for a formula has an apostrophe before it.
-export function csvOf(rows: readonly LedgerRow[], name: (category: number) => string): string {
-  const usd = (pips: string): string => {
-    const n = BigInt(pips)
-    const abs = n < 0n ? -n : n
-    return `${n < 0n ? '-' : ''}${abs / 10000n}.${String(abs % 10000n).padStart(4, '0')}`
+  // learn reads the series of orders in rounds that the page does not know: past lives of their market slots.
+  async #learn(orders: Order[]): Promise<void> {
+    for (const r of this.every) this.#slots.set(`${r.market_id}.${r.generation}`, r.category)
+    const oldest = new Map<number, number>()
+    for (const o of orders) if (!this.seriesOf(o)) oldest.set(o.market_id, Math.min(o.generation, oldest.get(o.market_id) ?? Infinity))
+    for (const [market, generation] of oldest) {
+      const rounds = await this.#all<Round>(`/v1/rounds?market_id=${market}&limit=${PAGE}`, 'rounds', (rows) => rows.at(-1)!.generation > generation)
+      for (const r of rounds) this.#slots.set(`${r.market_id}.${r.generation}`, r.category)
+    }
   }
-  const cell = (v: string): string => (/[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v)
-  const noFormula = (v: string): string => (/^[=+\-@\t\r]/.test(v) ? `'${v}` : v)
-  const head = 'n,time_utc,kind,amount_usd,balance_after_usd,series,round,order_id,reference'
-  const lines = rows.map((r) => [
-    r.n, new Date(Number(BigInt(r.ts) / 1_000_000n)).toISOString(), r.kind, usd(r.amount), usd(r.balance_after),
-    r.category ? name(r.category) : '', r.round_number ?? '', r.order_id ?? '', noFormula(r.ref ?? ''),
-  ].map((v) => cell(v)).join(','))
-  return [head, ...lines].join('\r\n') + '\r\n'
 }
-

@@ -11,6 +11,7 @@ export class Account {
   reserved = 0
   known = false
   asOf: U64 = '0' // of the snapshot
+  seq: U64 = '0' // of the latest change
   deadman: Deadman = { armed: false, timeout_ms: 0, deadline_ts: '0' }
   fired = false
   readonly open = new Map<string, Order>()
@@ -23,7 +24,7 @@ export class Account {
   // snapshot replaces the state. The lists must be read again over REST.
   snapshot(s: UserSnapshot): void {
     this.known = true
-    this.asOf = s.as_of_seq
+    this.asOf = this.seq = s.as_of_seq
     this.cash = Number(s.cash)
     this.reserved = Number(s.reserved)
     this.deadman = s.deadman

@@ -264,7 +264,7 @@ export class TradingStore implements Listener {
         break
       case 'user':
         if (f.type === 'user_snapshot') this.#snapshot(f.msg as UserSnapshot)
-        else this.#event(f.msg as UserEvent)
+        else this.#event(f.msg as UserEvent, f.seq)
     }
   }
 
@@ -303,8 +303,9 @@ export class TradingStore implements Listener {
     this.#pnlSoon()
   }
 
-  #event(e: UserEvent): void {
+  #event(e: UserEvent, seq: U64): void {
     this.#late(e.ts)
+    this.account.seq = seq
     if (!this.account.event(e)) return
     if (e.event !== 'order' && e.event !== 'approval') this.#pnlSoon()
     if (e.event === 'approval') this.onApproval(e.approval)
