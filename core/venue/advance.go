@@ -7,9 +7,8 @@ import (
 )
 
 // advance does everything that is due at the command's stamp, in a fixed order: order expiries,
-// waiting orders, dead-man switches, lost machines, mandates, grants, stale feeds, round transitions by slot, openings
-// by series
-// (docs/rules/rounds.md#due).
+// waiting orders, dead-man switches, lost machines, mandates, grants, stale feeds, round transitions by slot,
+// openings by series (docs/rules/rounds.md#due).
 func (v *Venue) advance() {
 	ts := v.now.Ts
 	v.expire(ts)

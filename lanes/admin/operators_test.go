@@ -165,6 +165,19 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// TestCancelOfWhatWaits checks that an operator's cancel counts what waits for the owner of an agent, and ends it.
+func TestCancelOfWhatWaits(t *testing.T) {
+	d := newTestOperator(t, nil)
+	asks := core.Mandate{Set: 1 << core.RuleAskAbove, AskAbove: 10_000}
+	d.Server.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 100_000, Mandate: asks})
+	d.Server.Submit(&core.PlaceOrder{User: 3, ClientID: 1, Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 4000, Qty: 2})
+	d.Server.Submit(&core.PlaceOrder{User: 3, ClientID: 2, Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 4000, Qty: 9})
+	d.runCases([]want{
+		{"DELETE", "/admin/users/3/orders", "", 200, `"canceled":2`},
+		{"DELETE", "/admin/users/3/orders", "", 200, `"canceled":0`},
+	})
+}
+
 func TestAccountOfAUser(t *testing.T) {
 	d := newTestOperator(t, nil)
 	key := d.NewKey(1, core.ScopeRead|core.ScopeTrade)

@@ -30,12 +30,17 @@ func inOneGroup(h *lanetest.Server, l *lanetest.HeldLog, requests ...func()) {
 	<-l.Took
 	for i, f := range requests {
 		all.Go(f)
-		for h.Engine.QueueDepth() <= i {
-			time.Sleep(time.Millisecond) // nothing signals that the request is in the queue
-		}
+		waitQueued(h, i+1)
 	}
 	l.Let <- struct{}{}
 	all.Wait()
+}
+
+// waitQueued waits until n requests are in the queue, which nothing signals.
+func waitQueued(h *lanetest.Server, n int) {
+	for h.Engine.QueueDepth() < n {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // TestDecreaseResponseIsAsOfItsSeq checks that the response to a decrease shows the order as
@@ -116,9 +121,7 @@ func TestCancelByClientOrderIDDuringItsApproval(t *testing.T) {
 	all.Go(func() { h.Submit(&core.DecideAsk{Owner: 1, Ask: ask, Approve: true}) })
 	<-l.Took
 	all.Go(func() { _, canceled = h.Call(key, "DELETE", "/v1/portfolio/orders/by-client-order-id/1", "") })
-	for h.Engine.QueueDepth() == 0 {
-		time.Sleep(time.Millisecond) // nothing signals that the request is in the queue
-	}
+	waitQueued(h, 1)
 	l.Let <- struct{}{}
 	all.Wait()
 	if !strings.HasPrefix(canceled, `{"status":"canceled","canceled_qty":10,`) {

@@ -37,7 +37,7 @@ func (l orderLabel) placedText(p *schemas.Placed) string {
 	if w.Status != "waiting" { // after a lost answer, which the owner was faster than
 		return fmt.Sprintf("Not placed: it waited for its owner, and %s (approval %s).", ApprovalEnd(w.Status, ""), w.ApprovalID)
 	}
-	at := ""
+	at := " in the portal" // its address was in an answer that is lost
 	if w.ApproveURL != "" {
 		at = " at " + w.ApproveURL
 	}

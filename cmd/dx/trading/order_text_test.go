@@ -60,7 +60,7 @@ func TestWaitingText(t *testing.T) {
 		want   string
 	}{
 		{func(*schemas.Waiting) {}, "Not placed yet: it waits for its owner until 08:01:00 UTC, who decides at http://127.0.0.1:8081/#/approvals/190 (approval 190). It would cost at most $5.4622."},
-		{func(w *schemas.Waiting) { w.ApproveURL = "" }, "Not placed yet: it waits for its owner until 08:01:00 UTC, who decides (approval 190). It would cost at most $5.4622."},
+		{func(w *schemas.Waiting) { w.ApproveURL = "" }, "Not placed yet: it waits for its owner until 08:01:00 UTC, who decides in the portal (approval 190). It would cost at most $5.4622."},
 		{func(w *schemas.Waiting) { w.Status = "rejected" }, "Not placed: it waited for its owner, and its owner rejected it (approval 190)."},
 		{func(w *schemas.Waiting) { w.Status = "expired" }, "Not placed: it waited for its owner, and nobody decided in time (approval 190)."},
 		{func(w *schemas.Waiting) { w.Status = "canceled" }, "Not placed: it waited for its owner, and it was canceled (approval 190)."},
