@@ -252,6 +252,27 @@ type AdminFeeds struct {
 	AsOf
 }
 
+// AdminDay is the response of `GET /admin/day`: what one node did in the last 24 hours.
+type AdminDay struct {
+	SinceTs         U64           `json:"since_ts" pattern:"^[0-9]+$" doc:"ns; when the node started, before which it knows nothing"`
+	IntervalSeconds int           `json:"interval_seconds"`
+	Places          int           `json:"places" doc:"Connections that the API's listener serves at once"`
+	Intervals       []DayInterval `json:"intervals" nullable:"false" doc:"Oldest first; the last is in progress"`
+}
+
+// DayInterval is what a node did in an interval. Money is in pips.
+type DayInterval struct {
+	StartTs     U64    `json:"start_ts" pattern:"^[0-9]+$" doc:"ns"`
+	Contracts   U64    `json:"contracts" pattern:"^[0-9]+$" doc:"Filled"`
+	Fees        U64    `json:"fees" pattern:"^[0-9]+$" doc:"That the venue keeps"`
+	Deposited   U64    `json:"deposited" pattern:"^[0-9]+$"`
+	PaidOut     U64    `json:"paid_out" pattern:"^[0-9]+$" doc:"Withdrawals that were completed"`
+	Requests    uint64 `json:"requests" doc:"To the API and the portal"`
+	Rejected    uint64 `json:"rejected" doc:"Of them, those with an error"`
+	Faults      uint64 `json:"faults" doc:"Errors of the venue: those with a status of 500 or above"`
+	Connections int    `json:"connections" doc:"The most at once to the API's listener, counted every 10 s"`
+}
+
 // AdminMarket is a market's round at a glance.
 type AdminMarket struct {
 	MarketID      uint32 `json:"market_id"`

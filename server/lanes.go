@@ -82,6 +82,8 @@ func (v *Venue) openLanes() {
 	if v.keys.ownsFile {
 		adminOptions.RotateMasterKey = v.rotateMasterKey
 	}
+	adminOptions.Day = admin.NewDay(g.Venue, &g.Stats, v.api.conns)
+	v.background.Go(func() { adminOptions.Day.Run(v.stopping) })
 	v.admin.setHandler(admin.New(adminOptions))
 }
 

@@ -142,6 +142,7 @@ func (w *View) addOrderEvent(o *Order) {
 }
 
 func (w *View) foldFilled(e *core.Filled) {
+	w.contracts += uint64(e.Qty)
 	tape := w.tapes[e.Market]
 	if tape == nil {
 		tape = new(newRing[Trade](w.caps.Tape))

@@ -19,6 +19,8 @@ type View struct {
 	traders     map[uint64][]core.UserID // accounts with a row of a round that is not final, by its number
 	forecasters map[uint64][]core.UserID // accounts with a forecast of a round that is not final, by its number
 
+	contracts uint64 // filled; a snapshot does not have it
+
 	sink      Sink  // nil: there is none
 	secondEnd int64 // ns; end of the second of the last command, or 0 if EndSeconds was not called yet
 
@@ -63,6 +65,9 @@ func newAccount(c RetentionCaps) *account {
 func New(caps RetentionCaps) *View {
 	return &View{caps: caps, accounts: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newAuditTrail(caps), prices: newPrices(), traders: map[uint64][]core.UserID{}, forecasters: map[uint64][]core.UserID{}}
 }
+
+// Contracts returns how many contracts were filled since the view was made or read from a snapshot.
+func (w *View) Contracts() uint64 { return w.contracts }
 
 // Caps returns the caps in force.
 func (w *View) Caps() RetentionCaps { return w.caps }

@@ -37,6 +37,7 @@ type Options struct {
 	Mirror          Mirror                                    // nil if there is none
 	Cluster         Cluster                                   // of which this is a member; nil on a single machine
 	NodeMetrics     prometheus.Collector                      // of this member or follower; nil on a single machine
+	Day             *Day                                      // default one that nothing keeps between its reads
 	Archive         func() (age time.Duration, released bool) // how old the archive is, and whether the journal left it behind; nil without one
 	Funding         func() funding.Stats                      // of the funding service; nil without one
 	Listeners       map[string]*gate.Listener                 // the venue's listeners by name; may be nil
@@ -75,6 +76,9 @@ func New(o Options) http.Handler {
 	}
 	o.Oracle = cmp.Or(o.Oracle, o.Venue.Config.Oracle)
 	o.Log = cmp.Or(o.Log, o.Gate.Log)
+	if o.Day == nil {
+		o.Day = NewDay(o.Venue, &o.Gate.Stats, o.Listeners["api"])
+	}
 	l := &lane{Options: o, postMu: make(chan struct{}, 1)}
 	m := o.Gate.NewRoutes()
 	l.routes(m)

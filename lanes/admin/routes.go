@@ -44,6 +44,7 @@ func (l *lane) routes(m *gate.Routes) {
 	registerStatus(l, m, "deposit", "POST /admin/users/{user_id}/deposits", secondedOr(l, 201, l.depositAction, l.deposit))
 	register(l, m, "suspend_user", "POST /admin/users/{user_id}/suspend", 200, l.suspend(true))
 	register(l, m, "resume_user", "POST /admin/users/{user_id}/resume", 200, l.suspend(false))
+	register(l, m, "last_day", "GET /admin/day", 200, l.lastDay)
 	register(l, m, "list_feeds", "GET /admin/feeds", 200, l.listFeeds)
 	register(l, m, "list_markets", "GET /admin/markets", 200, l.listMarkets)
 	register(l, m, "pause_market", "POST /admin/markets/{market_id}/pause", 200, l.pause(true))
