@@ -352,6 +352,19 @@ const steps = {
     await does('Reject the request', 'rejected', {}, 'the strike is right')
   },
 
+  async 'the last day has what was traded, paid and refused'() {
+    await go('overview')
+    const chart = (name) => page.locator(`[data-test=day-chart][data-name="${name}"]`)
+    await chart('Money in').filter({ hasText: '$5,012.50' }).waitFor({ timeout: 60_000 })
+    await chart('Money out').filter({ hasText: '$500.00' }).waitFor()
+    await chart('Errors').filter({ hasText: /[1-9][0-9]* of [0-9,]+ requests/ }).waitFor()
+    await chart('Connections').filter({ hasText: /[1-9][0-9]* of [0-9,]+ places at most/ }).waitFor()
+    await chart('Money in').getByRole('slider').press('Home')
+    await chart('Money in').filter({ hasText: 'before the start' }).waitFor()
+    await chart('Money in').getByRole('slider').press('End')
+    await chart('Money in').filter({ hasText: /[0-9]{2}:[03]0 to [0-9]{2}:[03]0/ }).waitFor()
+  },
+
   async 'the audit names who did what, and why'() {
     await go('audit')
     for (const [who, action, why] of [['sam', 'revoke_key', 'stolen'], ['theo', 'approve', 'checked with the bank'], ['tina', 'reject_withdrawal', 'unknown payee'], ['ann', 'request_approval', 'mean of three exchanges']]) {

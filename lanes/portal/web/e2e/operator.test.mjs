@@ -6,11 +6,13 @@ import { createServer } from 'vite'
 let server
 let text
 let need
+let day
 
 before(async () => {
   server = await createServer({ configFile: false, root: new URL('..', import.meta.url).pathname, server: { middlewareMode: true, ws: false }, appType: 'custom', logLevel: 'error', optimizeDeps: { noDiscovery: true } })
   text = await server.ssrLoadModule('/src/operator/text.ts')
   need = await server.ssrLoadModule('/src/operator/need.ts')
+  day = await server.ssrLoadModule('/src/operator/day.ts')
 })
 after(() => server.close())
 
@@ -57,4 +59,18 @@ test('what waits for a person comes first', () => {
   const asked = [approval('1', 'pending', 'ann', '9'), approval('2', 'pending', 'me', '1'), approval('3', 'approved', 'ann', '1'), approval('4', 'pending', 'ann', '8')]
   assert.deepEqual(need.undecided(asked, 'me').map((a) => a.approval_id), ['4', '1'])
   assert.deepEqual(need.silent([{ feed: 1, stale: true, session_open: true }, { feed: 2, stale: true, session_open: false }, { feed: 3, stale: false, session_open: true }]).map((f) => f.feed), [1])
+})
+
+test('the last day is in bars of half an hour, of which those before the start are not known', () => {
+  const { barsOf, BARS, sumOf, mostOf } = day
+  const now = Date.UTC(2026, 0, 2, 12, 10)
+  const at = (minutes) => String(BigInt(now - minutes * 60_000) * 1_000_000n)
+  const one = { contracts: '2', fees: '3', deposited: '50000', paid_out: '7', requests: 10, rejected: 4, faults: 1, connections: 5 }
+  const bars = barsOf({ since_ts: at(45), interval_seconds: 300, places: 64, intervals: [{ start_ts: at(1500), ...one }, { start_ts: at(40), ...one }, { start_ts: at(15), ...one, connections: 9 }, { start_ts: at(5), ...one }] }, now)
+  assert.equal(bars.length, BARS)
+  assert.deepEqual(bars.map((b) => b.known), Array.from({ length: BARS }, (_, i) => i >= BARS - 3))
+  assert.deepEqual(bars.slice(-2).map((b) => [new Date(b.start).toISOString().slice(11, 16), b.contracts, b.fees, b.deposited, b.paid, b.requests, b.rejected, b.faults, b.connections]), [
+    ['11:30', 4, 6, 100_000, 14, 20, 8, 2, 9], ['12:00', 2, 3, 50_000, 7, 10, 4, 1, 5],
+  ])
+  assert.deepEqual([sumOf(bars, 'contracts'), mostOf(bars, 'connections')], [6, 9])
 })

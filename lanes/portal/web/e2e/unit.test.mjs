@@ -586,13 +586,12 @@ const SETTLED = [{ round_number: '1', ts: `${2 * HOUR}000000000` }]
 
 test('the equity is that of the ledger after each round, with open positions at their cost', async () => {
   const { equityOf } = await load('portfolio/performance.ts')
-  const now = { at: 52 * HOUR * 1000, equity: 1055 }
-  const moments = equityOf(LEDGER, ROUNDS, SETTLED, now)
-  assert.deepEqual(moments.map((m) => [m.at / HOUR / 1000, m.equity, m.round?.round_number]), [[0, 1041, undefined], [2, 1000, '1'], [49, 1030, '2'], [51, 1035, undefined], [52, 1055, undefined]])
-  assert.deepEqual(equityOf([], [], [], now), [])
+  const moments = equityOf(LEDGER, ROUNDS, SETTLED)
+  assert.deepEqual(moments.map((m) => [m.at / HOUR / 1000, m.equity, m.round?.round_number]), [[0, 1041, undefined], [2, 1000, '1'], [49, 1030, '2'], [51, 1035, undefined]])
+  assert.deepEqual(equityOf([], [], []), [])
   // A round that became final without a row of its own counts from its last fill on.
-  const lost = equityOf(LEDGER, [{ ...ROUNDS[0], profit: '-100' }, ...ROUNDS.slice(1)], SETTLED, now)
-  assert.deepEqual(lost.map((m) => m.equity), [1041, 1000, 1030, 930, 935, 1055])
+  const lost = equityOf(LEDGER, [{ ...ROUNDS[0], profit: '-100' }, ...ROUNDS.slice(1)], SETTLED)
+  assert.deepEqual(lost.map((m) => m.equity), [1041, 1000, 1030, 930, 935])
 })
 
 test('bars a day have the profit and the number of the rounds that ended on it', async () => {
@@ -1175,6 +1174,7 @@ async function operatorOf(answers) {
 const WELL = {
   '/livez': { live: true, ready: true, reasons: [], warnings: [] }, '/admin/whoami': { name: 'ann', role: 'admin', actions: [], four_eyes: null },
   '/admin/feeds': { feeds: [] }, '/admin/markets': { markets: [], as_of_seq: '5' }, '/admin/withdrawals': { withdrawals: [], cursor: '' }, '/admin/approvals': { approvals: [] },
+  '/admin/day': { since_ts: '0', interval_seconds: 300, places: 64, intervals: [] },
 }
 
 test('the page of the operator says what has no answer, and goes on', async () => {

@@ -1,9 +1,10 @@
 import { VenueError } from '../venue/rest.ts'
 import { Api } from './api.ts'
 import { actionDialog } from './actionDialog.svelte.ts'
-import type { Approval, Feed, Health, Me, Round, Withdrawal } from './wire.ts'
+import type { Approval, Feed, Health, LastDay, Me, Round, Withdrawal } from './wire.ts'
 
 const EVERY_MS = 2000
+const DAY_EVERY_MS = 30_000 // for the last day
 const TIMEOUT_MS = 5000 // for an answer of /livez
 
 export type Page = 'overview' | 'withdrawals' | 'accounts' | 'approvals' | 'audit' | 'operators'
@@ -24,6 +25,7 @@ class Venue {
   pending = $state.raw<Withdrawal[]>([])
   morePending = $state(false) // there are more than one page
   approvals = $state.raw<Approval[]>([])
+  day = $state.raw<LastDay>()
   seq = $state('0')
   now = $state(Date.now()) // of the newest answer
   lost = $state(false) // the last request had no answer
@@ -31,6 +33,7 @@ class Venue {
   changes = $state(0) // counts the actions of this page, for lists that then read again
   api: Api | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+  #dayRead = -Infinity // ms
 
   constructor() {
     addEventListener('hashchange', () => (this.page = pageNow()))
@@ -58,6 +61,8 @@ class Venue {
     actionDialog.action = actionDialog.secret = undefined
     actionDialog.message = ''
     this.feeds = this.rounds = this.pending = this.approvals = []
+    this.day = undefined
+    this.#dayRead = -Infinity
   }
 
   // readHealth needs no token. It asks /livez, which has the same body as /readyz and is an error
@@ -91,9 +96,11 @@ class Venue {
     await this.readHealth()
     if (this.lost || this.health?.start) return
     try {
-      const [f, m, w, a] = await Promise.all([
+      const dayIsOld = Date.now() - this.#dayRead >= DAY_EVERY_MS
+      const [f, m, w, a, d] = await Promise.all([
         api.get<{ feeds: Feed[] }>('/admin/feeds'), api.get<{ markets: Round[]; as_of_seq: string }>('/admin/markets'),
         api.get<{ withdrawals: Withdrawal[]; cursor: string }>('/admin/withdrawals?status=pending&limit=100'), api.get<{ approvals: Approval[] }>('/admin/approvals?limit=1000'),
+        dayIsOld ? api.get<LastDay>('/admin/day') : this.day,
       ])
       if (this.api !== api) return
       this.feeds = f.feeds
@@ -103,6 +110,8 @@ class Venue {
       this.morePending = w.cursor !== ''
       this.approvals = a.approvals
       this.now = Date.now()
+      this.day = d
+      if (dayIsOld) this.#dayRead = this.now
     } catch (e) {
       if (this.api !== api) return // that operator has signed out
       if (e instanceof VenueError && e.status === 401) this.signOut('Your token is no longer valid.')

@@ -59,6 +59,13 @@ export interface Round {
   void_ts: U64 | null
 }
 
+export interface LastDay {
+  since_ts: U64
+  interval_seconds: number
+  places: number
+  intervals: { start_ts: U64; contracts: U64; fees: U64; deposited: U64; paid_out: U64; requests: number; rejected: number; faults: number; connections: number }[]
+}
+
 export interface Withdrawal {
   user_id: number
   withdrawal_id: U64
