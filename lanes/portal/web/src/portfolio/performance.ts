@@ -20,9 +20,9 @@ function endsOf(ledger: readonly LedgerRow[], settlements: readonly Pick<Settlem
   return ends
 }
 
-// equityOf returns the equity after each final round and each other change, oldest first, and last what it is now. The
-// ledger is newest first; it may begin late.
-export function equityOf(ledger: readonly LedgerRow[], rounds: readonly RoundResult[], settlements: readonly Pick<Settlement, 'round_number' | 'ts'>[], now: { at: number; equity: number }): Moment[] {
+// equityOf returns the equity after each final round and each other change, oldest first. The ledger is newest first;
+// it may begin late.
+export function equityOf(ledger: readonly LedgerRow[], rounds: readonly RoundResult[], settlements: readonly Pick<Settlement, 'round_number' | 'ts'>[]): Moment[] {
   const newest = ledger[0]
   if (!newest) return []
   const final = new Map(rounds.filter((r) => r.profit !== null).map((r) => [r.round_number, r]))
@@ -38,7 +38,7 @@ export function equityOf(ledger: readonly LedgerRow[], rounds: readonly RoundRes
     else made.set(number, (made.get(number) ?? 0) + by)
   }
   const changes = [...[...made].map(([number, by]) => ({ at: ends.get(number)!, by, round: final.get(number) })), ...others].sort((a, b) => b.at - a.at)
-  const out: Moment[] = [now]
+  const out: Moment[] = []
   for (const c of changes) {
     out.push({ at: c.at, equity, round: c.round })
     equity -= c.by

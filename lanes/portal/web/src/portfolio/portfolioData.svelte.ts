@@ -21,7 +21,7 @@ export class PortfolioData {
   every = $state.raw<RoundResult[]>([]) // rounds, newest first
   ledger = $state.raw<LedgerRow[]>([]) // newest first
   settlements = $state.raw<Settlement[]>([]) // newest first
-  now = $state.raw({ at: 0, equity: 0 }) // when they were read
+  at = $state(0) // ms; when they were read
   known = $state(false)
   kinds = $state('') // of the ledger, comma-separated; '' for all
   category = $state(0) // 0 for all
@@ -58,7 +58,7 @@ export class PortfolioData {
   // that. A network failure leaves what is shown; the screen says that the venue is not reachable.
   async read(): Promise<void> {
     const mine = ++this.#reads
-    const { account, pnl, clock } = this.#store
+    const { account, clock } = this.#store
     const asOf = account.seq
     try {
       const every = await this.#rounds(asOf)
@@ -66,7 +66,7 @@ export class PortfolioData {
       const [ledger, settlements] = asOf === this.#of ? [this.ledger, this.settlements] : await Promise.all([this.#grown(this.ledger, 'ledger', asOf), this.#grown(this.settlements, 'settlements', asOf)])
       if (mine !== this.#reads) return
       ;[this.every, this.ledger, this.settlements, this.known] = [every, ledger, settlements, true]
-      if (pnl) this.now = { at: clock.now(), equity: Number(pnl.equity) }
+      this.at = clock.now()
       this.#of = asOf
     } catch (e) {
       if (!(e instanceof TypeError)) throw e
