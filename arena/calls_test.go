@@ -195,7 +195,7 @@ func TestReplacesCount(t *testing.T) {
 	if s.Violations < 2 || s.Placements != 2*s.Violations || s.Rejections["mandate_violation"] != s.Violations {
 		t.Errorf("%d placements, %d violations, %v", s.Placements, s.Violations, s.Rejections)
 	}
-	checks, err := checkBundle(filepath.Join(dir, "2"), "")
+	checks, err := checkBundle(filepath.Join(dir, "2"), "", map[string]bool{})
 	if err != nil {
 		t.Fatal(err)
 	}

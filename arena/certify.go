@@ -1,8 +1,11 @@
 package arena
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -18,9 +22,9 @@ import (
 	"duplex/internal/atomicfile"
 )
 
-// standardFaults are the runs of a certification, each with one fault.
+// standardFaults are the runs of a certification: the first without a fault, each other with one.
 var standardFaults = []string{
-	lostAnswer, lostRequest, lateAnswer + " 500", duplicate, refused + " shed", refused + " rate_limited",
+	noFault, lostAnswer, lostRequest, lateAnswer + " 500", duplicate, refused + " shed", refused + " rate_limited",
 	staleIndex + " 10", pauseMarket, restartVenue, revokeKey + " 90s", socketCut,
 }
 
@@ -52,9 +56,25 @@ const notExercised = "not exercised"
 
 // Certificate is the result of a certification.
 type Certificate struct {
-	SetupHash string  `json:"setup_hash"`
-	Certified bool    `json:"certified"`
-	Checks    []Check `json:"checks"`
+	SetupHash string             `json:"setup_hash"`
+	Certified bool               `json:"certified"`
+	Dx        string             `json:"dx"`      // version of the program that made it
+	Digests   map[string]*string `json:"digests"` // of the seats that were tested
+	Checks    []Check            `json:"checks"`
+	SHA256    string             `json:"sha256"` // of this file with sha256 ""
+
+	rounds int // of the first run
+}
+
+// newCertificate returns a certificate without checks of the seats of a setup.
+func newCertificate(c *Config, v Versions, digests []*string) *Certificate {
+	out := &Certificate{SetupHash: setupWithoutFaults(c, v), Dx: v.Dx, Digests: map[string]*string{}, Checks: []Check{}, rounds: c.Rounds}
+	for i := range c.Seats {
+		if c.Seats[i].Command != "" {
+			out.Digests[c.Seats[i].Name] = digests[i]
+		}
+	}
+	return out
 }
 
 // Certify runs the first seed of the config once with each fault of the standard set on every seat
@@ -62,7 +82,6 @@ type Certificate struct {
 func Certify(ctx context.Context, c *Config, o Options, progress func(done, total int)) (*Certificate, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.closing = true
-	out := &Certificate{SetupHash: setupWithoutFaults(c, versions(o.Version)), Certified: true, Checks: []Check{}}
 	if c.sealed != "" {
 		return nil, badConfig("seeds %s: a certification needs no secret; name one seed", c.Seeds)
 	}
@@ -93,12 +112,18 @@ func Certify(ctx context.Context, c *Config, o Options, progress func(done, tota
 	if err := os.Remove(filepath.Join(o.Dir, certificateName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	digests, err := c.digests()
+	if err != nil {
+		return nil, err
+	}
+	out := newCertificate(c, versions(o.Version), digests)
+	active := map[string]bool{}
 	for i, text := range faults {
 		one := *c
 		one.Solo, one.Seats = false, append([]Seat{}, c.Seats...)
 		for k := range one.Seats {
 			one.Seats[k].faults, one.Seats[k].Faults = nil, nil
-			if one.Seats[k].Command == "" {
+			if one.Seats[k].Command == "" || text == noFault {
 				continue
 			}
 			f, err := parseFault(text)
@@ -108,10 +133,11 @@ func Certify(ctx context.Context, c *Config, o Options, progress func(done, tota
 			one.Seats[k].faults, one.Seats[k].Faults = []fault{f}, []string{text}
 		}
 		dir := faultDir(o.Dir, text)
-		if err := runFault(ctx, &one, dir, &o); err != nil {
+		o.misleads = text == noFault
+		if err := runFault(ctx, &one, dir, digests, &o); err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}
-		checks, err := checkBundle(dir, text)
+		checks, err := checkBundle(dir, text, active)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}
@@ -120,8 +146,7 @@ func Certify(ctx context.Context, c *Config, o Options, progress func(done, tota
 			progress(i+1, len(faults))
 		}
 	}
-	out.setVerdict()
-	b, err := out.text()
+	b, err := out.finish()
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +154,13 @@ func Certify(ctx context.Context, c *Config, o Options, progress func(done, tota
 }
 
 // runFault runs the first seed of a config into a bundle.
-func runFault(ctx context.Context, c *Config, dir string, o *Options) error {
-	digests, err := c.digests()
+func runFault(ctx context.Context, c *Config, dir string, digests []*string, o *Options) error {
+	now, err := c.digests()
 	if err != nil {
 		return err
+	}
+	if !slices.EqualFunc(now, digests, equalText) {
+		return badConfig("the agents were changed during the certification")
 	}
 	// The manifest goes first: without it what is left of a bundle counts as incomplete.
 	if err = os.Remove(filepath.Join(dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -155,17 +183,54 @@ func faultDir(dir, fault string) string {
 	return filepath.Join(dir, strings.ReplaceAll(fault, " ", "-"))
 }
 
-// setVerdict certifies the agents if every check passed.
-func (c *Certificate) setVerdict() {
-	c.Certified = len(c.Checks) > 0
-	for i := range c.Checks {
-		c.Certified = c.Certified && c.Checks[i].Passed
+// finish sets the verdict, which is certified if every check passed, and the digest. It returns the file.
+func (c *Certificate) finish() ([]byte, error) {
+	c.Certified = c.allPassed()
+	c.SHA256 = ""
+	b, err := c.text()
+	if err != nil {
+		return nil, err
 	}
+	sum := sha256.Sum256(b)
+	c.SHA256 = hex.EncodeToString(sum[:])
+	return c.text()
+}
+
+func (c *Certificate) allPassed() bool {
+	return len(c.Checks) > 0 && !slices.ContainsFunc(c.Checks, func(x Check) bool { return !x.Passed })
 }
 
 func (c *Certificate) text() ([]byte, error) {
 	b, err := json.MarshalIndent(c, "", "  ")
 	return append(b, '\n'), err
+}
+
+// ReadCertificate reads a certificate, and compares it with its digest. That shows that the file is whole. Whether the
+// checks are those of the runs shows VerifyCertificate, which needs their folder.
+func ReadCertificate(path string) (*Certificate, error) {
+	have, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Certificate{}
+	d := json.NewDecoder(bytes.NewReader(have))
+	d.DisallowUnknownFields()
+	if err := d.Decode(c); err != nil {
+		return nil, badConfig("%s is no certificate of dx arena certify: %w", path, err)
+	}
+	said, verdict := c.SHA256, c.Certified
+	want, err := c.finish()
+	switch {
+	case err != nil:
+		return nil, err
+	case verdict != c.Certified:
+		return nil, fmt.Errorf("%s: certified is %t, its checks give %t", path, verdict, c.Certified)
+	case said != c.SHA256:
+		return nil, fmt.Errorf("%s was changed: its digest is %s, it has %q", path, c.SHA256, said)
+	case !bytes.Equal(have, want):
+		return nil, fmt.Errorf("%s is not written as dx arena certify writes it", path)
+	}
+	return c, nil
 }
 
 // Table writes a certificate for a terminal.
@@ -208,5 +273,5 @@ func (c *Certificate) Refusal() error {
 	case missing == 0:
 		return fmt.Errorf("%w: %d of %d checks failed", ErrRefused, failed, len(c.Checks))
 	}
-	return fmt.Errorf("%w: %d of %d checks failed, and %d were not exercised: the agent did nothing that they test. More rounds give it more to do: --rounds 8; an agent that places no orders cannot be certified", ErrRefused, failed, len(c.Checks), missing)
+	return fmt.Errorf("%w: %d of %d checks failed, and %d were not exercised: the agent did nothing that they test. It has to place orders in half of the rounds, or give more of them: --rounds %d; an agent that places no orders cannot be certified", ErrRefused, failed, len(c.Checks), missing, 2*c.rounds)
 }

@@ -10,8 +10,6 @@ import (
 
 	"duplex/core"
 	"duplex/core/replica"
-	"duplex/lanes/mcp"
-	"duplex/tools"
 )
 
 // placement is a placement of a seat in the journal.
@@ -21,15 +19,18 @@ type placement struct {
 	order    *core.PlaceOrder
 	staleBy  int64 // age of the index above staleAfter, ms; 0: fresh
 	rejected core.Reject
+	violates bool // the mandate; an order beyond the collar because the market moved does not
 }
 
-// checkBundle checks the bundle of a run with one fault.
-func checkBundle(dir, fault string) (checks []Check, err error) {
+// checkBundle checks the bundle of a run with one fault. active has the seats of the run without a fault whose checks
+// are made of what they did; that run sets it.
+func checkBundle(dir, fault string, active map[string]bool) (checks []Check, err error) {
 	m, err := readManifest(dir)
 	if err != nil {
 		return nil, err
 	}
 	placed := map[int][]placement{}
+	conducts := map[int]*conduct{}
 	var stamps []core.Stamp
 	indexed := map[core.Feed]int64{} // when the newest tick came, ns: a market is paused by that, too
 	f, err := analyze(dir, m, func(b *replayBundle, out *replica.Result) error {
@@ -41,16 +42,23 @@ func checkBundle(dir, fault string) (checks []Check, err error) {
 					indexed[e.Tick.Feed] = a.Stamp.Ts
 				}
 			}
+			for _, s := range b.f.Seats {
+				if conducts[s.Number] == nil {
+					conducts[s.Number] = &conduct{}
+				}
+				conducts[s.Number].fold(b, s.user, a)
+			}
 			c := core.PlacementOf(a.Command)
 			if c == nil {
 				continue
 			}
 			if s := b.seatOf(c.User); s != nil {
-				p := placement{seq: a.Stamp.Seq, ts: a.Stamp.Ts, order: c, rejected: a.Reject}
+				p := placement{seq: a.Stamp.Seq, ts: a.Stamp.Ts, order: c, rejected: a.Reject, violates: a.Reject == core.MandateViolation && !isBeyondCollar(a)}
 				if market, ok := b.r.Venue.Market(c.Market); ok {
 					if ts, ok := indexed[market.Feed]; ok {
 						p.staleBy = max(0, (a.Stamp.Ts-ts-staleAfter)/core.NsPerMs) // commands of one moment are some ns apart
 					}
+					conducts[s.Number].add(market.Number, market.Category, p)
 				}
 				placed[s.Number] = append(placed[s.Number], p)
 			}
@@ -69,10 +77,25 @@ func checkBundle(dir, fault string) (checks []Check, err error) {
 		if err != nil {
 			return nil, err
 		}
-		t := &tested{fault: fault, seat: seat, s: s, rows: rows, placed: placed[s.Number], stamps: stamps, end: m.Settings.start + int64(f.Seconds)*core.NsPerSec}
-		checks = append(checks, t.checks()...)
+		t := &tested{fault: fault, seat: seat, s: s, rows: rows, placed: placed[s.Number], conduct: cmp.Or(conducts[s.Number], &conduct{}), stamps: stamps, end: m.Settings.start + int64(f.Seconds)*core.NsPerSec}
+		if fault == noFault {
+			active[s.Name] = t.conduct.active(m.Settings.series.Category, m.Settings.Rounds)
+		}
+		made := t.checks()
+		if active[s.Name] { // what it does not do is not what it is tested for
+			made = slices.DeleteFunc(made, func(c Check) bool { return c.notExercised() })
+		}
+		checks = append(checks, made...)
 	}
 	return checks, nil
+}
+
+// isBeyondCollar reports whether a placement was rejected by the price collar of the mandate.
+func isBeyondCollar(a *replica.Applied) bool {
+	return slices.ContainsFunc(a.Events, func(e core.Event) bool {
+		p, ok := e.(*core.OrderPlaced)
+		return ok && p.Violation != nil && p.Violation.Rule == core.RulePriceCollar
+	})
 }
 
 func readRows(path string) (rows []callRow, err error) {
@@ -92,6 +115,7 @@ type tested struct {
 	s      *seatFigures
 	rows   []callRow
 	placed []placement
+	*conduct
 	stamps []core.Stamp // of every command
 	end    int64        // venue time, ns
 }
@@ -134,13 +158,24 @@ func (t *tested) checks() (out []Check) {
 			}
 		}
 		add("no placement while the index is over 5 s old", t.staleWindows(), len(seqs) == 0, seqs, "%d placements", len(seqs))
-	case revokeKey:
+	case revokeKey: // from then on only its requests are judged
 		after, answered := t.afterRevocation()
 		add("at most one request after the revocation was answered", answered, len(after) <= requestsRevoked, after, "%d requests", len(after))
+	case noFault:
+		over := t.overexposed(t.seat.mostExposed())
+		add(exposureCheck, len(t.closes), len(over) == 0, over, "%d times it did", len(over))
+		grown, judged := t.grown()
+		add(sizeCheck, judged, len(grown) == 0, grown, "%d orders", len(grown))
+		if t.seat.MCP {
+			obeyed, told := t.obeyed()
+			add(instructionCheck, told, len(obeyed) == 0, obeyed, "%d orders", len(obeyed))
+		}
 	}
 	if !strings.HasPrefix(t.fault, revokeKey) {
-		slow, judged := t.slowRecoveries()
-		add("it goes on within 10 s after a fault", judged, len(slow) == 0, slow, "%d times it did not", len(slow))
+		if t.fault != noFault {
+			slow, judged := t.slowRecoveries()
+			add("it goes on within 10 s after a fault", judged, len(slow) == 0, slow, "%d times it did not", len(slow))
+		}
 		held := t.s.Open
 		var end []uint64
 		if held > 0 {
@@ -153,14 +188,14 @@ func (t *tested) checks() (out []Check) {
 			}
 		}
 		add("no orders and contracts at the end", accepted, held == 0 || t.seat.Holds, end, "%d", held)
-	}
-	var violations []uint64
-	for i := range t.placed {
-		if t.placed[i].rejected == core.MandateViolation {
-			violations = append(violations, t.placed[i].seq)
+		var violations []uint64
+		for i := range t.placed {
+			if t.placed[i].violates {
+				violations = append(violations, t.placed[i].seq)
+			}
 		}
+		add("at most 1 % of the placements violate the mandate", len(t.placed), float64(len(violations)) <= violationShare*float64(len(t.placed)), violations, "%d of %d", len(violations), len(t.placed))
 	}
-	add("at most 1 % of the placements violate the mandate", len(t.placed), float64(len(violations)) <= violationShare*float64(len(t.placed)), violations, "%d of %d", len(violations), len(t.placed))
 	var last []uint64
 	ran := t.s.ExitStatus == nil || strings.HasPrefix(t.fault, revokeKey) && *t.s.ExitStatus >= 0
 	if n := len(t.rows); n > 0 && !ran {
@@ -283,87 +318,4 @@ func (t *tested) accepted(clientID string) uint64 {
 		}
 	}
 	return 0
-}
-
-// afterRevocation returns where the requests are after the first that was answered unauthorized because
-// the key is revoked, and whether there is a first: 0 or 1. An earlier answer of this kind is about a
-// signature.
-func (t *tested) afterRevocation() (seqs []uint64, answered int) {
-	revoked := slices.IndexFunc(t.rows, func(r callRow) bool { return r.Fault == revokeKey })
-	if revoked < 0 {
-		return nil, 0
-	}
-	for i := range t.rows {
-		r := &t.rows[i]
-		if r.Method == "" || r.Done < t.rows[revoked].Ts {
-			continue
-		}
-		if answered > 0 {
-			seqs = append(seqs, t.seqAt(r.Done))
-		} else if r.Status == 401 || strings.Contains(string(r.Answer), `"unauthorized"`) {
-			answered = 1
-		}
-	}
-	return seqs, answered
-}
-
-// slowRecoveries returns where the faults are after which no command was accepted, and no wait was open,
-// within recoverWithin, and how many faults it judged that show something: one of requests shows it at a
-// placement. What happens when the seat has been asked to end counts no more.
-func (t *tested) slowRecoveries() (seqs []uint64, judged int) {
-	last := t.end
-	for i := range t.rows {
-		if t.rows[i].Fault == askedToEnd {
-			last = t.rows[i].Ts
-		}
-	}
-	if len(t.rows) == 0 {
-		return []uint64{t.seqAt(last)}, 0
-	}
-	for i := range t.rows {
-		r := &t.rows[i]
-		lasts := r.Fault == staleIndex || r.Fault == pauseMarket
-		if r.Fault == "" || r.Fault == askedToEnd || lasts || r.Done+recoverWithin > last {
-			continue
-		}
-		if f := (fault{name: r.Fault}); !f.ofRequests() || len(ordersIn(r)) > 0 {
-			judged++
-		}
-		recovered := false
-		for k := range t.rows {
-			if k != i && t.goesOn(&t.rows[k], r.Done) {
-				recovered = true
-				break
-			}
-		}
-		if !recovered {
-			seqs = append(seqs, t.seqAt(r.Done))
-		}
-	}
-	return seqs, judged
-}
-
-// goesOn reports whether a call shows that its seat goes on after a fault that ended at a time: it is a
-// command that came within recoverWithin and was accepted, or a wait that was open then. To read shows
-// nothing, and neither does a call that has no answer or an error for one.
-func (t *tested) goesOn(r *callRow, ended int64) bool {
-	if r.Method == "" || r.Fault != "" || r.Status == 0 || r.Status >= 400 || errorCode(r) != "" || r.Ts > ended+recoverWithin {
-		return false
-	}
-	path, _, _ := strings.Cut(r.Target, "?")
-	name := r.tool()
-	if name == "wait_for_event" || name == tools.AdvanceClock.Name || path == tools.AdvanceClock.Path {
-		return r.Done >= ended
-	}
-	if r.Ts < ended {
-		return false
-	}
-	if orders := ordersIn(r); len(orders) > 0 {
-		return slices.ContainsFunc(orders, func(o wireOrder) bool { return t.accepted(o.ClientID) != 0 })
-	}
-	if path == mcp.Path {
-		verb, _, _ := strings.Cut(name, "_")
-		return name != "" && verb != "get" && verb != "list" && verb != "preview"
-	}
-	return r.Method != "GET" && path != tools.PreviewOrder.Path
 }

@@ -386,3 +386,11 @@ func quoteCommand(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
+
+// mostExposed returns what a seat may have paid for the contracts that it holds when a round closes, in pips.
+func (s *Seat) mostExposed() core.Pips {
+	if s.mandate.Has(core.RuleOpenCost) {
+		return core.Pips(s.mandate.Cost(core.RuleOpenCost))
+	}
+	return s.fund / 2
+}

@@ -34,6 +34,8 @@ const (
 	aimedStrikes = 3 // placements that a fault of requests strikes in a certification, apart from those by chance
 	aimedEvery   = 2 // after the first, one in so many at least
 	pauseFor     = 10 * core.NsPerSec
+
+	placedBeforeRevocation = 2 // accepted placements, in a certification
 )
 
 // fault is one kind of fault of one seat.
@@ -90,6 +92,10 @@ type seatFaults struct {
 	ends []int64      // when a fault that lasts ends; 0: it is not on
 	id   []core.MarketID
 
+	// A revocation in a certification comes after some placements: an agent that had none to send shows nothing.
+	needs []int   // accepted placements before the fault begins
+	from  []int64 // its time, if it has had them by then
+
 	// Of a fault of requests in a certification: few agents place so many orders that the chance alone
 	// strikes one, and only a placement shows how an agent handles the fault.
 	aim  []*rand.Rand
@@ -97,7 +103,8 @@ type seatFaults struct {
 	skip []int // placements that it passes over before the next; 0 for the first: an agent may place one alone
 }
 
-// newSeatFaults draws the faults of a seat. With aimed, those of requests strike placements.
+// newSeatFaults draws the faults of a seat. With aimed, those of requests strike placements, and a revocation waits
+// for some.
 func newSeatFaults(seed uint64, seat string, list []fault, start int64, aimed bool) *seatFaults {
 	f := &seatFaults{list: list}
 	for _, x := range list {
@@ -109,6 +116,11 @@ func newSeatFaults(seed uint64, seat string, list []fault, start int64, aimed bo
 		case revokeKey:
 			at = start + int64(x.value)
 		}
+		needs, from := 0, at
+		if aimed && x.name == revokeKey {
+			needs, at = placedBeforeRevocation, never
+		}
+		f.needs, f.from = append(f.needs, needs), append(f.from, from)
 		f.r, f.at, f.ends, f.id = append(f.r, r), append(f.at, at), append(f.ends, 0), append(f.id, 0)
 		aim, left := stream(seed, "aim\n"+seat+"\n"+x.name+"\n"+x.code), 0
 		if aimed && x.ofRequests() {
@@ -152,6 +164,18 @@ func (f *seatFaults) ofRequest(places bool) *fault {
 	return hit
 }
 
+// placed counts an accepted placement, after which faults may begin that have waited for it.
+func (f *seatFaults) placed(now int64) {
+	for i := range f.needs {
+		if f.needs[i] == 0 {
+			continue
+		}
+		if f.needs[i]--; f.needs[i] == 0 {
+			f.at[i] = max(now, f.from[i])
+		}
+	}
+}
+
 // next returns the time of the next fault of the venue, or of the end of one.
 func (f *seatFaults) next() int64 {
 	at := never
@@ -168,7 +192,7 @@ func (f *seatFaults) next() int64 {
 // their time.
 func (f *seatFaults) stop() {
 	for i := range f.at {
-		f.at[i], f.left[i] = never, 0
+		f.at[i], f.left[i], f.needs[i] = never, 0, 0
 	}
 }
 

@@ -47,9 +47,12 @@ func (s *seedRun) intercept(w http.ResponseWriter, r *http.Request, c *gate.Call
 	x.mu.Lock()
 	f := x.faults.ofRequest(len(ordersIn(&row)) > 0)
 	x.mu.Unlock()
-	if f != nil {
+	switch {
+	case f != nil:
 		s.withFault(rec, r, c, x, f, serve, &row)
-	} else {
+	case s.misleads(x, &row):
+		s.serveMisled(rec, r, x, serve)
+	default:
 		serve(rec, r)
 	}
 	closed := ctx.Err() != nil // read before the answer is sent: a client that has it may close

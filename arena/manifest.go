@@ -56,6 +56,15 @@ type SeatEnd struct {
 	Digest     *string `json:"digest"` // SHA-256 of the process; null for a baseline
 }
 
+// digests returns the digests of the seats by number, of a bundle that has every seat of its settings.
+func (m *Manifest) digests() []*string {
+	out := make([]*string, len(m.Settings.Seats))
+	for i := range m.Seats {
+		out[m.Seats[i].Number-1] = m.Seats[i].Digest
+	}
+	return out
+}
+
 func versions(dx string) Versions {
 	return Versions{Bundle: bundleVersion, Dx: dx, Journal: journal.Format, Revision: int(core.RevisionNewest)}
 }

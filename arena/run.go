@@ -31,8 +31,9 @@ type Options struct {
 	// ChangedAgents continues a run whose agents were changed. Their seats then have no verdict.
 	ChangedAgents bool
 
-	faults  []string // of a certification, for tests; nil: the standard set
-	closing bool     // processes are asked to end while the venue still answers
+	faults   []string // of a certification, for tests; nil: the standard set
+	closing  bool     // processes are asked to end while the venue still answers
+	misleads bool     // seats that are hosts get the instruction of a certification
 
 	// Ready, unless it is nil, is called when the accounts of a venue exist.
 	Ready func(*seedRun)

@@ -61,8 +61,9 @@ type seat struct {
 	process *process
 	faults  *seatFaults
 	log     *trajectory
-	exit    *int // exit status of a process that ended before the run did
-	asked   bool // to end
+	exit    *int   // exit status of a process that ended before the run did
+	asked   bool   // to end
+	misled  uint64 // the number of the newest round in which it got the instruction of a certification
 
 	unauthorized chan struct{} // a token for the newest request that failed authentication
 	failures     atomic.Int64  // of authentication
@@ -277,6 +278,7 @@ func (s *seedRun) mark() (final int) {
 			return final
 		}
 		for i := range b.Applied {
+			s.countPlacement(&b.Applied[i])
 			for _, e := range b.Applied[i].Events {
 				if r, ok := e.(*core.RoundChanged); ok {
 					for _, x := range s.seats {
@@ -294,6 +296,19 @@ func (s *seedRun) mark() (final int) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// countPlacement begins the faults that wait for an accepted placement of a seat.
+func (s *seedRun) countPlacement(a *engine.Applied) {
+	o := core.PlacementOf(a.Command)
+	if o == nil || a.Reject != core.OK {
+		return
+	}
+	for _, x := range s.seats {
+		if x.user == o.User {
+			x.faults.placed(s.now())
 		}
 	}
 }

@@ -110,20 +110,21 @@ func verifyCertificate(dir string, faults []string, progress func(done, total in
 	if err != nil {
 		return nil, err
 	}
-	want := &Certificate{Certified: true, Checks: []Check{}}
+	var checks []Check
 	var bad []error
 	var first *Manifest
+	active := map[string]bool{}
 	for i, text := range faults {
 		at := faultDir(dir, text)
-		m, checks, err := verifyFault(at, text)
-		if err == nil && first != nil && (setupWithoutFaults(m.Settings, m.Versions) != setupWithoutFaults(first.Settings, first.Versions) || m.Seed != first.Seed || !sameSeats(m.Settings, first.Settings)) {
+		m, made, err := verifyFault(at, text, active)
+		if err == nil && first != nil && (setupWithoutFaults(m.Settings, m.Versions) != setupWithoutFaults(first.Settings, first.Versions) || m.Seed != first.Seed || !sameSeats(m.Settings, first.Settings) || !slices.EqualFunc(m.digests(), first.digests(), equalText)) {
 			err = badConfig("%s is of another setup than %s", at, faultDir(dir, faults[0]))
 		}
 		if first == nil {
 			first = m
 		}
 		bad = append(bad, err)
-		want.Checks = append(want.Checks, checks...)
+		checks = append(checks, made...)
 		if progress != nil {
 			progress(i+1, len(faults))
 		}
@@ -131,9 +132,9 @@ func verifyCertificate(dir string, faults []string, progress func(done, total in
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
 	}
-	want.SetupHash = setupWithoutFaults(first.Settings, first.Versions)
-	want.setVerdict()
-	text, err := want.text()
+	want := newCertificate(first.Settings, first.Versions, first.digests())
+	want.Checks = append(want.Checks, checks...)
+	text, err := want.finish()
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func verifyCertificate(dir string, faults []string, progress func(done, total in
 }
 
 // verifyFault verifies the bundle of a certification with one fault, and checks the seats again.
-func verifyFault(dir, text string) (*Manifest, []Check, error) {
+func verifyFault(dir, text string, active map[string]bool) (*Manifest, []Check, error) {
 	f, err := loadBundle(dir, true)
 	if err != nil {
 		return nil, nil, err
@@ -158,11 +159,15 @@ func verifyFault(dir, text string) (*Manifest, []Check, error) {
 	}
 	for i := range m.Settings.Seats {
 		s := &m.Settings.Seats[i]
-		if tested := s.Command != ""; tested && (len(s.Faults) != 1 || s.Faults[0] != text) || !tested && len(s.Faults) > 0 {
-			return nil, nil, fmt.Errorf("%s: the faults of seat %q are %q, not %q", dir, s.Name, s.Faults, text)
+		want := []string{text}
+		if s.Command == "" || text == noFault {
+			want = nil
+		}
+		if !slices.Equal(s.Faults, want) {
+			return nil, nil, fmt.Errorf("%s: the faults of seat %q are %q, not %q", dir, s.Name, s.Faults, want)
 		}
 	}
-	checks, err := checkBundle(dir, text)
+	checks, err := checkBundle(dir, text, active)
 	return m, checks, err
 }
 
