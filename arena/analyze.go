@@ -50,6 +50,7 @@ type seatFigures struct {
 	Calls      int
 	Rejections map[string]int
 	Tokens     int
+	Models     map[string]ModelUsage // what the seat says that its models took
 	ThinkingMs float64
 	Stalls     int
 	ExitStatus *int
@@ -270,32 +271,6 @@ func (b *replayBundle) end() {
 			s.Open += int(h.Contracts(core.Yes)) + int(h.Contracts(core.No)) + int(h.Open)
 		}
 	}
-}
-
-// bytesPerToken is how many bytes of an answer count as one token of a model.
-const bytesPerToken = 4
-
-// readTrajectory counts the calls of a seat.
-func (s *seatFigures) readTrajectory(path string) error {
-	bytes, thought := 0, int64(0)
-	for r, err := range rowsIn(path) {
-		if err != nil {
-			return err
-		}
-		if r.Method == "" {
-			continue // a fault of the venue
-		}
-		s.Calls++
-		if r.tool() != "" {
-			bytes += r.Bytes
-		}
-		thought += r.Thought
-		if code := errorCode(&r); code != "" && !r.Ended {
-			s.Rejections[code]++
-		}
-	}
-	s.Tokens, s.ThinkingMs = bytes/bytesPerToken, float64(thought)/1000
-	return nil
 }
 
 // errorCode returns the code of an answer that is an error, of REST or of a tool; "" if it is none.

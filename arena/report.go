@@ -73,7 +73,9 @@ type SeatReport struct {
 	Volume         stats.Figure       `json:"volume"`
 	Calls          stats.Figure       `json:"calls"`
 	Rejections     map[string]int     `json:"rejections"`
-	Tokens         stats.Figure       `json:"tokens"`
+	Tokens         stats.Figure       `json:"tokens"`            // of what a model reads: texts of tools and lists of tools
+	Usage          Usage              `json:"usage"`             // as the seat says
+	AfterCost      stats.Figure       `json:"profit_after_cost"` // profit less what the models cost
 	ThinkingMs     stats.Figure       `json:"thinking_ms"`
 	Stalls         int                `json:"stalls"`
 	ExitStatus     *int               `json:"exit_status"`
@@ -210,6 +212,8 @@ func seatReport(of []*seatFigures, seeds []uint64) SeatReport {
 		ThinkingMs:  over(func(s *seatFigures) float64 { return s.ThinkingMs }),
 		Scores:      scoresOf(of, seatSays), Market: scoresOf(of, marketSays), Base: scoresOf(of, baseSays),
 	}
+	out.Usage = usageOf(of)
+	out.AfterCost = over(func(s *seatFigures) float64 { return s.Profit - s.modelCost() })
 	out.Calibration, out.Skill = calibrationOf(of)
 	var rounds []float64
 	fills, makers := 0, 0

@@ -39,13 +39,20 @@ func (r *Report) Table(out io.Writer) error {
 	if !r.About.Solo {
 		shared = "from seats\t"
 	}
-	fmt.Fprintf(w, "seat\tkind\tprofit\t95 %% interval\t%sper round\tdrawdown\tfills\tfees\tcalls\tBrier\t  verdict\n", shared)
+	cost := ""
+	if r.HasUsage() {
+		cost = "after cost\t"
+	}
+	fmt.Fprintf(w, "seat\tkind\tprofit\t95 %% interval\t%s%sper round\tdrawdown\tfills\tfees\tcalls\tBrier\t  verdict\n", cost, shared)
 	for i := range r.Seats {
 		s := &r.Seats[i]
 		if shared != "" {
 			shared = money(s.FromSeats.Mean) + "\t"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", s.Name, s.Kind, money(s.ProfitOwn.Mean), interval(s.ProfitOwn), shared, money(s.ProfitPerRound.Mean), money(s.MaxDrawdown.Mean), count(s.Fills), money(s.Fees.Mean), count(s.Calls), scoreText(s.Brier), s.VerdictText())
+		if cost != "" {
+			cost = money(s.OwnAfterCost()) + "\t"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%s%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", s.Name, s.Kind, money(s.ProfitOwn.Mean), interval(s.ProfitOwn), cost, shared, money(s.ProfitPerRound.Mean), money(s.MaxDrawdown.Mean), count(s.Fills), money(s.Fees.Mean), count(s.Calls), scoreText(s.Brier), s.VerdictText())
 	}
 	if err := w.Flush(); err != nil {
 		return err

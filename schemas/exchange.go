@@ -10,29 +10,6 @@ type Time struct {
 	VenueTime  U64    `json:"venue_time" pattern:"^[0-9]+$" doc:"ns; stamps and rounds go by it"`
 }
 
-// AdvanceClock is the input of `POST /v1/arena/advance`: one of both fields.
-type AdvanceClock struct {
-	UntilTs *U64 `json:"until_ts,omitempty" pattern:"^[0-9]+$" doc:"ns of venue time"`
-	ByMs    *Int `json:"by_ms,omitempty" minimum:"1" maximum:"86400000" doc:"ms"`
-}
-
-// Check requires exactly one of both fields, in the range of a stamp.
-func (a *AdvanceClock) Check() *Fault {
-	if (a.UntilTs == nil) == (a.ByMs == nil) {
-		return schemaViolation("until_ts", "either until_ts or by_ms")
-	}
-	if a.UntilTs != nil && *a.UntilTs > math.MaxInt64 {
-		return schemaViolation("until_ts", "at most 2^63 − 1")
-	}
-	return nil
-}
-
-// AdvancedClock is the answer: the venue time that is reached.
-type AdvancedClock struct {
-	VenueTime U64 `json:"venue_time" pattern:"^[0-9]+$" doc:"ns"`
-	AsOf
-}
-
 // Status is the status of the exchange. exchange_active is always true in v1.
 type Status struct {
 	ExchangeActive bool `json:"exchange_active"`

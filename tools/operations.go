@@ -1,7 +1,7 @@
 package tools
 
 // Operations lists the operations that REST and the agent lane offer. Beside them are those of
-// RouteOnly and ToolOnly, AdvanceClock of an arena, and the agent lane's own wait_for_event.
+// RouteOnly and ToolOnly, AdvanceClock and ReportUsage of an arena, and the agent lane's own wait_for_event.
 var Operations = []Operation{
 	PlaceOrders,
 	PutQuotes,

@@ -5,7 +5,7 @@
 //
 // Invariants:
 //
-//  1. The routes are tools.Operations and tools.RouteOnly.
+//  1. The routes are tools.Operations and tools.RouteOnly, and in an arena those of its clock and its report.
 //  2. Routes, schemas and the document come from the same types, so that they agree.
 //
 // huma only routes, and makes the document when it is asked for. lanes/gate limits,

@@ -34,6 +34,7 @@ func Mount(m *gate.Routes, g *gate.Gate, version string) *Lane {
 	if g.Venue.Virtual != nil {
 		g.SetPathOptions(tools.AdvanceClock.Path, gate.PathOptions{NoBudget: true})
 		l.register(tools.AdvanceClock)
+		l.register(tools.ReportUsage)
 	}
 	return l
 }

@@ -344,6 +344,7 @@ func TestPathsAndMethods(t *testing.T) {
 		{"HEAD", "/v1/time", 200, ""},
 		{"GET", "/v1/arena/advance", 404, "not_found"}, // time passes by itself (docs/rules/operation.md#venue-time)
 		{"POST", "/v1/arena/advance", 404, "not_found"},
+		{"POST", "/v1/arena/usage", 404, "not_found"},
 	} {
 		wants(h, alice, c.method, c.target, "", c.status, c.code)
 	}
