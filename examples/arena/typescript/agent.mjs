@@ -11,7 +11,7 @@ import { Rejected, Tools } from "./venue.mjs";
 /** @typedef {import("./decision.mjs").Decision} Decision */
 /** @typedef {import("./decision.mjs").Model} Model */
 /** @typedef {{ market_id: number, generation: number, round_number: string, strike: string, secs_to_close: number, paused: boolean, yes_bid: number, yes_ask: number }} Live */
-/** @typedef {{ use(name: string, given?: Record<string, unknown>): Promise<any> }} Caller */
+/** @typedef {{ use(name: string, given?: Record<string, unknown>): Promise<any>, report(usage: import("./decision.mjs").Usage): Promise<void> }} Caller */
 
 const SECOND = 1_000_000_000n;
 
@@ -91,6 +91,7 @@ export class Agent {
     const view = await this.look(feed, index, live);
     this.decided = { round: live.round_number, at: this.now };
     const decision = await ask(this.model, view, this.signal, this.limits);
+    for (const usage of this.model.used?.splice(0) ?? []) await this.orNothing("report", () => this.tools.report(usage));
     if (!decision) return this.log(`no answer round ${live.round_number}; no trade`);
     await this.forecast(live, decision);
     if (!this.ending) await this.trade(live, view, decision);

@@ -35,7 +35,9 @@ function venue(other = {}) {
     calls.push([name, given]);
     return answers[name](given, calls.filter(([other]) => other === name).length);
   };
-  return { clock, calls, live, tools: { use }, sent: (/** @type {string} */ name) => calls.filter(([other]) => other === name).map(([, given]) => given) };
+  /** @type {any[]} */
+  const reports = [];
+  return { clock, calls, live, reports, tools: { use, report: async (/** @type {any} */ usage) => void reports.push(usage) }, sent: (/** @type {string} */ name) => calls.filter(([other]) => other === name).map(([, given]) => given) };
 }
 
 /** @param {ReturnType<typeof venue>} v @param {unknown} answer @param {object} [bounds] */
@@ -54,6 +56,17 @@ test("a decision becomes a forecast and one order, at the offer", async () => {
   assert.deepEqual(v.sent("preview_order"), [ORDER]);
   assert.deepEqual(v.sent("place_order"), [ORDER]);
   assert.deepEqual(v.sent("wait_for_event"), [{ after_seq: "50", kinds: ["round"], timeout_ms: 15_000 }]);
+});
+
+test("what an answer took is reported once, also if the answer is unusable", async () => {
+  const v = venue();
+  const a = agent(v, { ...BUY, qty: 0 });
+  const used = { model: "m", prompt_tokens: 1, completion_tokens: 2, cost: "0.000000003" };
+  a.model.used = [used];
+  await a.turn();
+  await a.turn();
+  assert.deepEqual(v.reports, [used]);
+  assert.deepEqual(v.sent("place_order"), []);
 });
 
 test("NO is bought at what YES is bid", async () => {

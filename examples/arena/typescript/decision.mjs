@@ -21,10 +21,12 @@
  *   max_price and qty are 0 for hold
  */
 
+/** @typedef {{ model: string, prompt_tokens: number, completion_tokens: number, cost: string }} Usage cost in dollars */
+
 /**
  * Decides about a view. Rejects with BadAnswer if the answer is unusable, and with Unavailable if
- * there is none.
- * @typedef {{ decide(view: View, signal: AbortSignal): Promise<Decision> }} Model
+ * there is none. used, unless there is none, gets what each answer took.
+ * @typedef {{ decide(view: View, signal: AbortSignal): Promise<Decision>, used?: Usage[] }} Model
  */
 
 /** The answer of a model is unusable. */

@@ -5,7 +5,11 @@ import { BadAnswer, SYSTEM, TOOL, prompt, validate } from "./decision.mjs";
 /** @typedef {import("./decision.mjs").Model} Model */
 /** @typedef {import("./decision.mjs").View} View */
 /** @typedef {import("./decision.mjs").Decision} Decision */
-/** @typedef {{ url: string, key: string, model: string }} Provider url is the part before /v1 */
+/** @typedef {import("./decision.mjs").Usage} Usage */
+/**
+ * @typedef {{ url: string, key: string, model: string, prices?: { prompt: number, completion: number } }} Provider
+ *   url is the part before /v1; prices are dollars for a million tokens, 0 by default
+ */
 
 const MAX_TOKENS = 1024;
 const MAX_BYTES = 1 << 20; // of an answer
@@ -48,11 +52,25 @@ export function stub() {
 const normal = (z) => 1 / (1 + Math.exp(-1.702 * z));
 
 /**
+ * What an answer took, in tokens and dollars. A provider that does not say counts as none.
+ * @param {Provider} provider @param {unknown} prompt @param {unknown} completion @returns {Usage}
+ */
+function usageOf({ model, prices }, prompt, completion) {
+  const [prompt_tokens, completion_tokens] = [prompt, completion].map((n) => (Number.isSafeInteger(n) && Number(n) > 0 ? Number(n) : 0));
+  const cost = ((prices?.prompt ?? 0) * prompt_tokens + (prices?.completion ?? 0) * completion_tokens) / 1e6;
+  return { model, prompt_tokens, completion_tokens, cost: cost.toFixed(9) };
+}
+
+/**
  * Anthropic's Messages API, with a forced call of the tool.
  * @param {Provider} provider @returns {Model}
  */
-export function anthropic({ url, key, model }) {
+export function anthropic(provider) {
+  const { url, key, model } = provider;
+  /** @type {Usage[]} */
+  const used = [];
   return {
+    used,
     async decide(view, signal) {
       const answer = await post(`${url}/v1/messages`, { "x-api-key": key, "anthropic-version": "2023-06-01" }, {
         model,
@@ -62,6 +80,7 @@ export function anthropic({ url, key, model }) {
         tools: [{ name: TOOL.name, description: TOOL.description, input_schema: TOOL.schema(view.max_qty) }],
         tool_choice: { type: "tool", name: TOOL.name, disable_parallel_tool_use: true },
       }, signal);
+      used.push(usageOf(provider, answer?.usage?.input_tokens, answer?.usage?.output_tokens));
       // An answer that was cut off at max_tokens may hold a part of the arguments.
       if (answer?.stop_reason === "max_tokens") throw new BadAnswer("the answer was cut off");
       const calls = list(answer?.content).filter((block) => block?.type === "tool_use");
@@ -76,8 +95,12 @@ export function anthropic({ url, key, model }) {
  * tool.
  * @param {Provider} provider @returns {Model}
  */
-export function openai({ url, key, model }) {
+export function openai(provider) {
+  const { url, key, model } = provider;
+  /** @type {Usage[]} */
+  const used = [];
   return {
+    used,
     async decide(view, signal) {
       const answer = await post(`${url}/v1/chat/completions`, { authorization: `Bearer ${key}` }, {
         model,
@@ -85,6 +108,7 @@ export function openai({ url, key, model }) {
         tools: [{ type: "function", function: { name: TOOL.name, description: TOOL.description, parameters: TOOL.schema(view.max_qty) } }],
         tool_choice: { type: "function", function: { name: TOOL.name } },
       }, signal);
+      used.push(usageOf(provider, answer?.usage?.prompt_tokens, answer?.usage?.completion_tokens));
       const choice = list(answer?.choices)[0];
       if (choice?.finish_reason === "length") throw new BadAnswer("the answer was cut off");
       const calls = list(choice?.message?.tool_calls);
@@ -193,7 +217,7 @@ export function pause(ms, signal) {
 
 /**
  * Returns the model that the environment names: MODEL is stub (the default), anthropic or openai;
- * MODEL_NAME, MODEL_KEY and MODEL_URL configure a provider.
+ * MODEL_NAME, MODEL_KEY, MODEL_URL and MODEL_PRICES configure a provider.
  * @param {Record<string, string | undefined>} env @returns {Model}
  */
 export function fromEnvironment(env) {
@@ -206,5 +230,7 @@ export function fromEnvironment(env) {
   const base = new URL(env.MODEL_URL || url);
   // A key must not leave the machine in the clear.
   if (base.protocol !== "https:" && !["127.0.0.1", "localhost", "[::1]"].includes(base.hostname)) throw new Error("MODEL_URL: https, except on this machine");
-  return make({ url: base.href.replace(/\/+$/, ""), key: env.MODEL_KEY, model: env.MODEL_NAME });
+  const prices = (env.MODEL_PRICES || "0,0").split(",").map(Number);
+  if (prices.length !== 2 || !prices.every((n) => n >= 0 && n < 1e6)) throw new Error("MODEL_PRICES: dollars for a million tokens of the prompt and of the answer, such as 3,15");
+  return make({ prices: { prompt: prices[0], completion: prices[1] }, url: base.href.replace(/\/+$/, ""), key: env.MODEL_KEY, model: env.MODEL_NAME });
 }

@@ -118,6 +118,17 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
+test("each answer has its tokens and its cost, also one that is no decision", async (t) => {
+  for (const [kind, want] of /** @type {const} */ ([["anthropic", [[612, 9], [612, 71]]], ["openai", [[582, 9], [582, 37]]]])) {
+    const wire = WIRE[kind];
+    const { url } = await provider(t, kind, [{ body: wire.text }, { body: wire.call(BUY) }]);
+    const model = fromEnvironment({ MODEL: kind, MODEL_URL: url, MODEL_KEY: "k", MODEL_NAME: "model-a", MODEL_PRICES: "3,15" });
+    assert.deepEqual((await decide(model)).decision, BUY);
+    assert.deepEqual(model.used, want.map(([prompt, completion]) => ({ model: "model-a", prompt_tokens: prompt, completion_tokens: completion, cost: ((3 * prompt + 15 * completion) / 1e6).toFixed(9) })));
+  }
+  assert.throws(() => fromEnvironment({ MODEL: "openai", MODEL_KEY: "k", MODEL_NAME: "m", MODEL_PRICES: "3" }), /MODEL_PRICES/);
+});
+
 test("anthropic: the exact request", async (t) => {
   const { model, requests } = await provider(t, "anthropic", [{ body: WIRE.anthropic.call(BUY) }]);
   assert.deepEqual((await decide(model)).decision, BUY);

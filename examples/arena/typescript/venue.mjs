@@ -45,22 +45,37 @@ export class Tools {
     }
   }
 
+  /**
+   * Tells the arena what an answer of the model took. A live venue has no such route: it is not told.
+   * @param {import("./decision.mjs").Usage} usage
+   */
+  async report(usage) {
+    const answer = await this.send("/v1/arena/usage", usage);
+    await answer.arrayBuffer();
+    if (!answer.ok && answer.status !== 404) throw new Error(`status ${answer.status} of the venue`);
+  }
+
   /** @param {string} name @param {Record<string, unknown>} given */
   async once(name, given) {
-    const { url, key, secret } = this.venue;
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: given } });
-    const now = String(Date.now()); // of the machine, also in the arena
-    const answer = await fetch(`${url}/v1/mcp`, {
-      method: "POST",
-      headers: {
-        "DX-ACCESS-KEY": key, "DX-ACCESS-TIMESTAMP": now, "DX-ACCESS-SIGNATURE": await sign(secret, now, "POST", "/v1/mcp", body),
-        "Content-Type": "application/json", Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25",
-      },
-      body, redirect: "error", signal: AbortSignal.any([this.signal, AbortSignal.timeout(this.timeoutMs)]),
-    });
+    const answer = await this.send("/v1/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: given } });
     const { result, error } = await answer.json();
     if (result && !result.isError) return result.structuredContent;
     // The data of an error of the protocol are the error of the venue.
     throw new Rejected(name, result?.structuredContent ?? { error: error?.data ?? error, retry_after_ms: error?.data?.details?.retry_after_ms, retryable: answer.status === 429 || answer.status === 503 });
+  }
+
+  /** Sends a signed request. @param {string} path @param {object} given */
+  async send(path, given) {
+    const { url, key, secret } = this.venue;
+    const body = JSON.stringify(given);
+    const now = String(Date.now()); // of the machine, also in the arena
+    return fetch(`${url}${path}`, {
+      method: "POST",
+      headers: {
+        "DX-ACCESS-KEY": key, "DX-ACCESS-TIMESTAMP": now, "DX-ACCESS-SIGNATURE": await sign(secret, now, "POST", path, body),
+        "Content-Type": "application/json", Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25",
+      },
+      body, redirect: "error", signal: AbortSignal.any([this.signal, AbortSignal.timeout(this.timeoutMs)]),
+    });
   }
 }
