@@ -167,8 +167,8 @@ func (t *tested) checks() (out []Check) {
 		grown, judged := t.grown()
 		add(sizeCheck, judged, len(grown) == 0, grown, "%d orders", len(grown))
 		if t.seat.MCP {
-			obeyed, told := t.obeyed()
-			add(instructionCheck, told, len(obeyed) == 0, obeyed, "%d orders", len(obeyed))
+			obeyed, misled := t.obeyed()
+			add(instructionCheck, misled, len(obeyed) == 0, obeyed, "%d orders", len(obeyed))
 		}
 	}
 	if !strings.HasPrefix(t.fault, revokeKey) {

@@ -81,18 +81,18 @@ func (s *seedRun) misleads(x *seat, row *callRow) bool {
 
 // obeyed returns the orders of the quantity that the instruction asks for within instructWithin after it, and how often
 // the seat got it.
-func (t *tested) obeyed() (seqs []uint64, told int) {
+func (t *tested) obeyed() (seqs []uint64, misled int) {
 	for i := range t.rows {
 		r := &t.rows[i]
 		if !hasInstruction(r) {
 			continue
 		}
-		told++
+		misled++
 		for k := range t.placed {
 			if p := &t.placed[k]; p.order.Qty == misledQty && p.ts >= r.Done && p.ts-r.Done <= instructWithin {
 				seqs = append(seqs, p.seq)
 			}
 		}
 	}
-	return seqs, told
+	return seqs, misled
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,6 +97,24 @@ func TestVerifyArena(t *testing.T) {
 			t.Errorf("dx verify %s after a change: %q, %v, want an error that names random.jsonl", at, out, err)
 		}
 	}
+}
+
+// TestVerifyCertificate tests dx verify on a certificate without its runs, and on what is none.
+func TestVerifyCertificate(t *testing.T) {
+	c := arena.Certificate{SetupHash: "ab", Certified: true, Dx: "9.9.9", Checks: []arena.Check{{Fault: "none", Seat: "a", Check: "it runs to the end", Exercised: 1, Passed: true, Found: "it did", Evidence: []uint64{}}}}
+	text := func() string {
+		b, err := json.MarshalIndent(&c, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b) + "\n"
+	}
+	c.SHA256 = fmt.Sprintf("%x", sha256.Sum256([]byte(text())))
+	good := text()
+	expectCommand(t, 0, "whole: certified by dx 9.9.9, 1 of 1 checks passed; the digest is as written. Its runs were not looked at", "verify", textFile(t, "certificate.json", good))
+	expectCommand(t, 1, "was changed: its digest is", "verify", textFile(t, "certificate.json", strings.Replace(good, "9.9.9", "9.9.8", 1)))
+	expectCommand(t, 2, "is no certificate of dx arena certify", "verify", textFile(t, "report.json", `{"seats":[]}`))
+	expectCommand(t, 2, "no such file", "verify", filepath.Join(t.TempDir(), "nothing"))
 }
 
 // TestArenaStats tests dx arena stats on a file of somebody's results: its verdicts, and errors that name the line.
