@@ -587,7 +587,10 @@ const SETTLED = [{ round_number: '1', ts: `${2 * HOUR}000000000` }]
 test('the equity is that of the ledger after each round, with open positions at their cost', async () => {
   const { equityOf } = await load('portfolio/performance.ts')
   const moments = equityOf(LEDGER, ROUNDS, SETTLED)
-  assert.deepEqual(moments.map((m) => [m.at / HOUR / 1000, m.equity, m.round?.round_number]), [[0, 1041, undefined], [2, 1000, '1'], [49, 1030, '2'], [51, 1035, undefined]])
+  assert.deepEqual(moments.map((m) => [m.at / HOUR / 1000, m.equity, ...m.rounds.map((r) => r.round_number)]), [[0, 1041], [2, 1000, '1'], [49, 1030, '2'], [51, 1035]])
+  // Rounds that end together are one moment: what is between them was never the equity.
+  const together = equityOf(LEDGER, ROUNDS, [{ round_number: '1', ts: `${49 * HOUR - 1}900000000` }])
+  assert.deepEqual(together.map((m) => [m.equity, ...m.rounds.map((r) => r.round_number)]), [[1041], [1030, '1', '2'], [1035]])
   assert.deepEqual(equityOf([], [], []), [])
   // A round that became final without a row of its own counts from its last fill on.
   const lost = equityOf(LEDGER, [{ ...ROUNDS[0], profit: '-100' }, ...ROUNDS.slice(1)], SETTLED)

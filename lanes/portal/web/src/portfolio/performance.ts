@@ -7,8 +7,10 @@ import { ms, type LedgerRow, type RoundResult, type Settlement } from '../venue/
 export interface Moment {
   at: number
   equity: number
-  round?: RoundResult // that ended then
+  rounds: RoundResult[] // that ended then
 }
+
+const MOMENT_MS = 1000 // what happens within it is one moment: rounds of several series end together
 
 const ofRound = new Set(['fill', 'fee', 'settlement', 'void', 'redeem'])
 
@@ -20,7 +22,7 @@ function endsOf(ledger: readonly LedgerRow[], settlements: readonly Pick<Settlem
   return ends
 }
 
-// equityOf returns the equity after each final round and each other change, oldest first. The ledger is newest first;
+// equityOf returns the equity after the final rounds and each other change, oldest first. The ledger is newest first;
 // it may begin late.
 export function equityOf(ledger: readonly LedgerRow[], rounds: readonly RoundResult[], settlements: readonly Pick<Settlement, 'round_number' | 'ts'>[]): Moment[] {
   const newest = ledger[0]
@@ -40,7 +42,9 @@ export function equityOf(ledger: readonly LedgerRow[], rounds: readonly RoundRes
   const changes = [...[...made].map(([number, by]) => ({ at: ends.get(number)!, by, round: final.get(number) })), ...others].sort((a, b) => b.at - a.at)
   const out: Moment[] = []
   for (const c of changes) {
-    out.push({ at: c.at, equity, round: c.round })
+    const last = out.at(-1)
+    if (last && last.at - c.at < MOMENT_MS) last.rounds.unshift(...(c.round ? [c.round] : []))
+    else out.push({ at: c.at, equity, rounds: c.round ? [c.round] : [] })
     equity -= c.by
   }
   return out.reverse()

@@ -4,7 +4,7 @@ import { retryRateLimited } from '../venue/retry.ts'
 import { Listing } from './listing.svelte.ts'
 
 const PAGE = 1000 // the most that one read returns
-const MOST = 10_000 // rows of each list that the figures are made of
+export const MOST = 10_000 // rows of each list that the figures are made of
 const LIVE = 200 // rounds that are read again: more than can be live
 const DAY_MS = 86_400_000
 
@@ -71,6 +71,11 @@ export class PortfolioData {
     } catch (e) {
       if (!(e instanceof TypeError)) throw e
     }
+  }
+
+  // cut says whether the venue has older rows than the figures are made of.
+  get cut(): boolean {
+    return Math.max(this.every.length, this.ledger.length, this.settlements.length) >= MOST
   }
 
   // final says how many rounds have a result.
