@@ -20,7 +20,7 @@ import (
 
 // The limits of training (docs/guides/arena.md#train-an-agent).
 const (
-	trainEnvironments = 1024       // that are open at a time
+	trainEnvironments = 256        // that are open at a time, each of up to 10 MB
 	trainActions      = 100_000    // in a request, of all environments and seats together
 	trainStepMs       = 86_400_000 // the longest step
 	trainLine         = 1 << 20    // bytes of a request, which is more than those need

@@ -261,7 +261,7 @@ func TestTrainBadInput(t *testing.T) {
 		`{"op":"step","env":1}`:                                                              `unknown field "env"`,
 		`step`:                                                                               "request: ",
 		open("n=0"):                                                                          "0 environments beside 4",
-		open("n=1021"):                                                                       "together at most 1024",
+		open("n=253"):                                                                       "together at most 256",
 		open("rounds=0"):                                                                     "rounds 0",
 		open("step_ms=0"):                                                                    "step_ms 0",
 		open("step_ms=86400001"):                                                             "step_ms 86400001",
@@ -286,7 +286,7 @@ func TestTrainBadInput(t *testing.T) {
 	if got := x.episodes(`{"op":"step","envs":[1],"actions":[%q]}`, text)[0]; got.CommandsHash != want.CommandsHash {
 		t.Error("a refused request has changed an environment")
 	}
-	x.open(1020, 2, "")
+	x.open(252, 2, "")
 	x.send(`{"op":"close","envs":[1,2,3]}`)
 	x.open(3, 2, "")
 }
