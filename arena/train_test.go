@@ -261,7 +261,7 @@ func TestTrainBadInput(t *testing.T) {
 		`{"op":"step","env":1}`:                                                              `unknown field "env"`,
 		`step`:                                                                               "request: ",
 		open("n=0"):                                                                          "0 environments beside 4",
-		open("n=253"):                                                                       "together at most 256",
+		open("n=253"):                                                                        "together at most 256",
 		open("rounds=0"):                                                                     "rounds 0",
 		open("step_ms=0"):                                                                    "step_ms 0",
 		open("step_ms=86400001"):                                                             "step_ms 86400001",
@@ -331,4 +331,27 @@ func BenchmarkTrain(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(steps)/b.Elapsed().Seconds(), "steps/s")
+}
+
+// TestTrainTape tests that an environment plays the window of its seed, and that a tape must have one.
+func TestTrainTape(t *testing.T) {
+	path, _ := writeTape(t, 2*240+10)
+	x := newTrainClient(t, func(c *Config) { c.Tape = path })
+	x.open(3, 1, "")
+	x.episodes(`{"op":"reset","envs":[1,2,3],"seeds":[0,1,2]}`)
+	text := strings.Repeat("0", 100)
+	list := x.episodes(`{"op":"step","envs":[1,2,3],"actions":[%q,%q,%q]}`, text, text, text)
+	index := func(e episode) (prices []string) {
+		for _, step := range e.Steps {
+			prices = append(prices, strings.Split(string(step), ",")[1])
+		}
+		return prices
+	}
+	if list[0].Ended != "terminated" || slices.Equal(index(list[0]), index(list[1])) || !slices.Equal(index(list[0]), index(list[2])) {
+		t.Errorf("it ended with %q; of two windows, seeds 0 and 2 play one and seed 1 the other", list[0].Ended)
+	}
+	a := x.send(`{"op":"open","n":1,"rounds":9,"step_ms":1000,"qty":5,"fund":1000,"seats":["agent"]}`)
+	if !strings.Contains(a.Error, "489 seconds, and 9 rounds of btc-60s need 720") {
+		t.Error(a.Error)
+	}
 }
