@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"path/filepath"
 	"strings"
 
@@ -76,7 +77,6 @@ type replayBundle struct {
 	series uint16
 	start  int64
 	second int64 // the next to sample, ns; 0: the seats have no money yet
-	rows   []byte
 	marks  map[uint64]roundForecasts
 	open   map[uint64][]seatFill // fills between seats of rounds that are not final, by number of the round
 }
@@ -96,7 +96,7 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 	}
 	accounts := accountCheck{accountCommands(m.Settings, numbers)}
 	b := &replayBundle{r: replica.New(view.DefaultRetentionCaps()), f: f, series: m.Settings.series.Category, start: m.Settings.start, marks: map[uint64]roundForecasts{}, open: map[uint64][]seatFill{}}
-	h := sha256.New()
+	h := newCommandsHash()
 	for at, err := range journal.Check(filepath.Join(dir, "journal"), journal.Position{}, 1) {
 		if err != nil {
 			if _, ok := errors.AsType[*journal.Torn](err); ok {
@@ -121,12 +121,9 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 			}
 			for i := range out.Applied {
 				a := &out.Applied[i]
-				b.rows = binary.BigEndian.AppendUint64(b.rows[:0], a.Stamp.Seq)
-				b.rows = binary.BigEndian.AppendUint64(b.rows, uint64(a.Stamp.Ts))
-				if b.rows, err = journal.AppendCommand(b.rows, a.Command); err != nil {
+				if err := h.add(a.Stamp, a.Command); err != nil {
 					return nil, err
 				}
-				h.Write(b.rows)
 				if err := accounts.add(a); err != nil {
 					return nil, err
 				}
@@ -142,7 +139,7 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 	if err := errors.Join(accounts.end(), b.sample(b.r.Venue.Now().Ts+core.NsPerSec, sampled)); err != nil {
 		return nil, err
 	}
-	f.CommandsHash = hex.EncodeToString(h.Sum(nil))
+	f.CommandsHash = h.String()
 	state, err := b.r.Venue.Hash()
 	if err != nil {
 		return nil, err
@@ -157,6 +154,25 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 	}
 	return f, nil
 }
+
+// commandsHash is the SHA-256 over seq, stamp and command of each command, in order.
+type commandsHash struct {
+	sum hash.Hash
+	row []byte
+}
+
+func newCommandsHash() commandsHash { return commandsHash{sum: sha256.New()} }
+
+func (h *commandsHash) add(at core.Stamp, cmd core.Command) (err error) {
+	h.row = binary.BigEndian.AppendUint64(h.row[:0], at.Seq)
+	h.row = binary.BigEndian.AppendUint64(h.row, uint64(at.Ts))
+	if h.row, err = journal.AppendCommand(h.row, cmd); err == nil {
+		h.sum.Write(h.row)
+	}
+	return err
+}
+
+func (h *commandsHash) String() string { return hex.EncodeToString(h.sum.Sum(nil)) }
 
 // apply applies one command of a group. The others have their own calls: the state that a figure is read
 // from must not depend on how commands were grouped.

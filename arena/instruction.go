@@ -51,7 +51,7 @@ func hasInstruction(r *callRow) bool {
 func (s *seedRun) serveMisled(w *recorder, r *http.Request, x *seat, serve http.HandlerFunc) {
 	var live liveRound
 	found := false
-	readVenue(s.venue.Engine().Read, func(v *venue.Venue) { found = findLive(v, s.c.series.Category, x.user, &live) })
+	s.read(func(v *venue.Venue) { found = findLive(v, s.c.series.Category, x.user, &live) })
 	if !found || live.Number == x.misled {
 		serve(w, r)
 		return

@@ -40,10 +40,7 @@ type seedRun struct {
 	follower *engine.Follower
 
 	window *window // of the tape; nil without one
-	prices *prices
-	tick   int64 // when the next index tick is due, ns
-	maker  marketMaker
-	noise  *noise
+	market
 	rounds int // final ones of the series
 	shown  int // of them, those that progress knows
 }
@@ -104,11 +101,9 @@ func newSeedRun(c *Config, d draw, dir string, seats []int, o *Options) (s *seed
 	master, token := make([]byte, 32), make([]byte, 24)
 	_, _ = rand.Read(master)
 	_, _ = rand.Read(token)
-	s.options = server.Options{
-		Environment: "arena", Oracle: "sim", Data: s.work, MasterKey: master, OperatorToken: "dxo_" + hex.EncodeToString(token), DisputeWindow: time.Second,
-		API: o.API, Portal: o.Portal, Admin: o.Admin, Log: s.log, Version: o.Version,
-		Virtual: &server.Virtual{Now: s.turns.Now, Time: s.turns, Secrets: secrets, Unlimited: c.pace == 0, Intercept: s.intercept, OnUnauthorized: s.unauthorized},
-	}
+	s.options = venueOptions(&server.Virtual{Now: s.turns.Now, Time: s.turns, Secrets: secrets, Unlimited: c.pace == 0, Intercept: s.intercept, OnUnauthorized: s.unauthorized})
+	s.options.Data, s.options.MasterKey, s.options.OperatorToken = s.work, master, "dxo_"+hex.EncodeToString(token)
+	s.options.API, s.options.Portal, s.options.Admin, s.options.Log, s.options.Version = o.API, o.Portal, o.Admin, s.log, o.Version
 	for _, x := range s.seats {
 		x.waits = s.turns.seats[x.key]
 		if o.Hand { // it has a turn from its first call on
@@ -116,6 +111,11 @@ func newSeedRun(c *Config, d draw, dir string, seats []int, o *Options) (s *seed
 		}
 	}
 	return s, nil
+}
+
+// venueOptions returns the options on which the commands of a venue depend: those of every venue of an arena.
+func venueOptions(v *server.Virtual) server.Options {
+	return server.Options{Environment: "arena", Oracle: "sim", DisputeWindow: time.Second, Virtual: v}
 }
 
 // open opens the venue, and continues where it was if it was open before.
@@ -128,16 +128,6 @@ func (s *seedRun) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.follower = s.venue.Engine().Follow()
-	return nil
-}
-
-// submit submits commands of the market, of one account.
-func (s *seedRun) submit(cmds ...core.Command) error {
-	for _, c := range cmds {
-		if _, err := s.venue.Engine().Submit(context.Background(), c); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -167,10 +157,7 @@ func (s *seedRun) setUp() error {
 			}
 		}
 	}
-	s.maker = marketMaker{user: makerUser, series: s.c.series}
-	s.noise = newNoise(stream(s.seed, "noise"), s.c.series, noiseUser, int64(s.c.Noise*1000))
-	s.prices = newPrices(s.c, s.seed, s.window)
-	s.tick = s.c.start - s.c.start%core.NsPerSec + core.NsPerSec
+	s.market = newMarket(s.c, s.seed, s.window)
 	return s.submit(&core.SetSession{Feed: s.c.series.Feed, Open: true})
 }
 

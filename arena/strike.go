@@ -98,7 +98,7 @@ func (s *seedRun) strike(x *seat, i int, now int64) error {
 	case pauseMarket:
 		var r liveRound
 		found := false
-		readVenue(s.venue.Engine().Read, func(v *venue.Venue) { found = findLive(v, s.c.series.Category, x.user, &r) })
+		s.read(func(v *venue.Venue) { found = findLive(v, s.c.series.Category, x.user, &r) })
 		if found {
 			f.id[i], f.ends[i] = r.Market, now+pauseFor
 			return s.submit(&core.PauseMarket{Market: r.Market, Audit: audit})

@@ -5,7 +5,6 @@ import (
 
 	"duplex/core"
 	"duplex/core/venue"
-	"duplex/core/view"
 )
 
 // marketMaker is the market maker of the arena. It bids for both outcomes of the series' round every three
@@ -133,9 +132,4 @@ func (n *noise) orders(now int64, v *venue.Venue) (cmds []core.Command) {
 		cmds = append(cmds, c)
 	}
 	return cmds
-}
-
-// readVenue calls f with the state of the venue.
-func readVenue(read func(func(*venue.Venue, *view.View)), f func(*venue.Venue)) {
-	read(func(v *venue.Venue, _ *view.View) { f(v) })
 }

@@ -146,3 +146,14 @@ func TestTemporaryData(t *testing.T) {
 		t.Error(left, err)
 	}
 }
+
+// TestOpeningCommands tests that they are refused for options on which more than they depends. That they are
+// those of Open, package arena tests.
+func TestOpeningCommands(t *testing.T) {
+	for want, o := range map[string]server.Options{"Virtual": {}, "Environment": {Environment: "test"}} {
+		_, err := server.OpeningCommands(o)
+		if option, ok := errors.AsType[*server.OptionError](err); !ok || option.Option != want {
+			t.Errorf("%v, want an error of %s", err, want)
+		}
+	}
+}

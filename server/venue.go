@@ -317,7 +317,7 @@ func (v *Venue) applyRules() error {
 	rules := v.wantedRules()
 	var now core.Rules
 	v.engine.Read(func(s *venue.Venue, _ *view.View) { now = s.Rules() })
-	if now.DisputeNs == rules.DisputeNs && now.Grid.Name == rules.Grid.Name && now.MinSources == rules.MinSources {
+	if sameOptions(&now, &rules) {
 		return nil
 	}
 	if v.cluster != nil {
@@ -326,6 +326,34 @@ func (v *Venue) applyRules() error {
 		}
 	}
 	return v.submitOwn(&core.SetRules{Rules: rules, Audit: ownAudit})
+}
+
+// sameOptions reports whether two rules agree in what follows from the options.
+func sameOptions(a, b *core.Rules) bool {
+	return a.DisputeNs == b.DisputeNs && a.Grid.Name == b.Grid.Name && a.MinSources == b.MinSources
+}
+
+// OpeningCommands returns the commands with which Open begins the empty journal of a venue with a virtual
+// clock, in their order. It opens nothing. An invalid option is an *OptionError.
+func OpeningCommands(o Options) ([]core.Command, error) {
+	v := &Venue{options: o}
+	switch err := v.options.complete(); {
+	case err != nil:
+		return nil, err
+	case o.Virtual == nil:
+		return nil, &OptionError{"Virtual", errors.New("other venues also record their master key")}
+	}
+	cmds := []core.Command{v.activation()}
+	initial, rules := core.DefaultRules(), v.wantedRules()
+	if !sameOptions(&initial, &rules) {
+		cmds = append(cmds, &core.SetRules{Rules: rules, Audit: ownAudit})
+	}
+	return cmds, nil
+}
+
+// activation returns the command that puts the newest revision of the rules in force.
+func (v *Venue) activation() *core.ActivateRules {
+	return &core.ActivateRules{Revision: core.RevisionNewest, Environment: core.EnvironmentOf(v.options.Environment), Settings: v.recordedSettings(), Audit: ownAudit}
 }
 
 // wantedRules are the rules that follow from the options.
@@ -358,8 +386,7 @@ func (v *Venue) activateRevision() error {
 	if v.cluster != nil && at.Seq > 0 && !v.everyMemberKnowsTheRules() {
 		return nil // runDuties activates it
 	}
-	environment := core.EnvironmentOf(v.options.Environment)
-	if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Environment: environment, Settings: v.recordedSettings(), Audit: ownAudit}); err != nil {
+	if err := v.submitOwn(v.activation()); err != nil {
 		return err
 	}
 	if at.Seq > 0 {

@@ -1,4 +1,4 @@
-"""Builds the wheel and the source archive, so that building needs no package besides Python."""
+"""Builds the wheel and the source archive of a package, so that building needs nothing besides Python."""
 
 import base64
 import hashlib
@@ -23,6 +23,11 @@ def _project():
     return f"{name}-{project['version']}", "\n".join(["Metadata-Version: 2.4", *lines, "", readme])
 
 
+def _package(stem):
+    """Returns the name of the package, which is that of its folder."""
+    return stem.partition("-")[0]
+
+
 def _licence():
     """Returns the licence, which a checkout has in its root and a source archive beside this file."""
     return next(p for p in (HERE / "LICENSE", HERE.parent.parent / "LICENSE") if p.is_file()).read_bytes()
@@ -31,7 +36,7 @@ def _licence():
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     stem, metadata = _project()
     info = f"{stem}.dist-info"
-    files = {p.relative_to(HERE).as_posix(): p.read_bytes() for p in sorted((HERE / "duplex_client").iterdir()) if p.is_file()}
+    files = {p.relative_to(HERE).as_posix(): p.read_bytes() for p in sorted((HERE / _package(stem)).iterdir()) if p.is_file()}
     files[f"{info}/METADATA"] = metadata.encode()
     files[f"{info}/licenses/LICENSE"] = _licence()
     files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: wheel_backend\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -52,11 +57,12 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 def build_sdist(sdist_directory, config_settings=None):
     stem, metadata = _project()
     archive = f"{stem}.tar.gz"
-    with tarfile.open(os.path.join(sdist_directory, archive), "w:gz") as tar:
+    with tarfile.open(os.path.join(sdist_directory, archive), "w:gz", dereference=True) as tar:
         for name, data in (("PKG-INFO", metadata.encode()), ("LICENSE", _licence())):
             entry = tarfile.TarInfo(f"{stem}/{name}")
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))
-        for name in ("README.md", "generate.py", "pyproject.toml", "wheel_backend.py", "duplex_client"):
-            tar.add(HERE / name, f"{stem}/{name}", filter=lambda m: None if "__pycache__" in m.name else m)
+        for name in ("README.md", "generate.py", "pyproject.toml", "wheel_backend.py", _package(stem)):
+            if (HERE / name).exists():  # only the client generates a part of itself
+                tar.add(HERE / name, f"{stem}/{name}", filter=lambda m: None if "__pycache__" in m.name else m)
     return archive

@@ -27,7 +27,7 @@ type arenaCmd struct {
 	Rank    arenaRankCmd    `cmd:"" help:"Rank the seats of runs with the same setup."`
 	Stats   arenaStatsCmd   `cmd:"" help:"Apply the tests and verdicts of a run to results from anywhere."`
 	Export  arenaExportCmd  `cmd:"" help:"Write the market, orders, fills and equity of a run to CSV or Parquet files."`
-	Serve   arenaServeCmd   `cmd:"" help:"Open one venue in virtual time for use by hand, or for a training environment."`
+	Serve   arenaServeCmd   `cmd:"" help:"Open one venue in virtual time for use by hand, or serve training environments."`
 }
 
 // arenaSettings are the settings of an arena.toml that flags can replace.
@@ -246,8 +246,9 @@ func (e *arenaExportCmd) Run(out io.Writer) error {
 
 // arenaServeCmd is `dx arena serve`.
 type arenaServeCmd struct {
-	File string `arg:"" optional:"" type:"path" help:"Seats and settings; default: one seat, agent, with $1,000."`
-	Seed uint64 `help:"Seed of the market." default:"1"`
+	File  string `arg:"" optional:"" type:"path" help:"Seats and settings; default: one seat, agent, with $1,000."`
+	Seed  uint64 `help:"Seed of the market." default:"1"`
+	Train bool   `help:"Serve training environments to the program that has started this one, over standard input and output. Each has seats and a seed of its own, so that it takes settings of the market alone."`
 	arenaSettings
 	Keys   string `help:"File to write addresses and keys to, in the form of that of dx dev." default:".dx/arena.json" type:"path" placeholder:"FILE"`
 	API    string `help:"Address of REST, WebSocket and MCP." default:"127.0.0.1:0" placeholder:"ADDR"`
@@ -258,7 +259,10 @@ type arenaServeCmd struct {
 func (s *arenaServeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
 	c := arena.NewConfig()
 	c.Seats = []arena.Seat{{Name: "agent", Fund: int64(1000)}}
-	if s.File != "" {
+	switch {
+	case s.Train && s.File != "":
+		return &arena.ConfigError{Err: fmt.Errorf("--train takes no file of seats: each environment has its own")}
+	case s.File != "":
 		var err error
 		if c, err = arena.ReadConfig(s.File); err != nil {
 			return err
@@ -267,6 +271,9 @@ func (s *arenaServeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger
 	c.Hand = true
 	if err := s.apply(c); err != nil {
 		return err
+	}
+	if s.Train {
+		return arena.Train(ctx, c, os.Stdin, out)
 	}
 	if err := os.MkdirAll(filepath.Dir(s.Keys), 0o700); err != nil {
 		return err

@@ -3,7 +3,7 @@
     python3 policy.py --edges 0.02,0.05,0.10    plays it on the environment, once with each edge
     python3 policy.py --edge 0.05               trades as a seat, with DX_URL, DX_KEY and DX_SECRET
 
-The policy is fair_policy of examples/python/duplex_env.py. Put your own in its place: a function of
+The policy is fair_policy of the package duplex_env. Put your own in its place: a function of
 the observation that returns an action.
 """
 
@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "clients/duplex_env"))
 
 from duplex_env import HOLD, Connection, Seat, VectorEnv, VenueError, fair_policy, fair_value  # noqa: E402
 

@@ -1,0 +1,1 @@
+../python/wheel_backend.py
