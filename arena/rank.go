@@ -58,7 +58,7 @@ func Rank(dirs []string) (*Ranking, error) {
 			if !sameSetup(r, other) {
 				return nil, badConfig("%s is of another setup than %s: only runs with the same setup_hash can be compared", dir, dirs[k])
 			}
-			if sameFolder(dir, dirs[k]) || slices.Equal(r.hashes, other.hashes) {
+			if sameFile(dir, dirs[k]) || slices.Equal(r.hashes, other.hashes) {
 				return nil, badConfig("%s is the run %s once more: every seed has the same commands", dirs[i], dirs[k])
 			}
 			if r.Sealed == sealFresh && slices.ContainsFunc(r.Seeds, func(x uint64) bool { return slices.Contains(other.Seeds, x) }) {
@@ -109,7 +109,7 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-func sameFolder(a, b string) bool {
+func sameFile(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err1 == nil && err2 == nil && os.SameFile(x, y)

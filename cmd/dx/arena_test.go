@@ -112,6 +112,24 @@ func TestArenaStats(t *testing.T) {
 	expectCommand(t, 2, `line 2: profit "x" is not a number`, "arena", "stats", textFile(t, "bad.csv", "seed,seat,profit\n1,a,x\n"))
 }
 
+// TestArenaImport tests that the bars of an exchange become a tape that a run plays, whose table names the source, and
+// that an error exits with 2 and writes nothing.
+func TestArenaImport(t *testing.T) {
+	var bars strings.Builder
+	bars.WriteString("timestamp,open,high,low,close,volume\n")
+	for i := range 4 * 60 {
+		fmt.Fprintf(&bars, "%d,1,2,3,%d.5,4\n", 1_767_571_200_000+1000*i, 90_000+i%7)
+	}
+	out := filepath.Join(t.TempDir(), "tape.csv")
+	expectCommand(t, 2, "line 2, column open: ", "arena", "import", textFile(t, "bars.csv", strings.ReplaceAll(bars.String(), ",1,2", ",x,2")), "--out", out, "--source", "sample", "--price", "open")
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a tape was written in spite of the error")
+	}
+	expectCommand(t, 0, "BTC from 2026-01-05T00:00:01Z on, 240 seconds, of bars of 1s\n", "arena", "import", textFile(t, "bars.csv", bars.String()), "--out", out, "--source", "sample")
+	file := textFile(t, "arena.toml", "rounds = 1\nseeds = \"1\"\n[[seat]]\nname = \"a\"\nkind = \"hold\"\n")
+	expectCommand(t, 0, "BTC index of tape sample, synthetic maker", "arena", "run", file, "--tape", out, "--out", filepath.Join(t.TempDir(), "run"))
+}
+
 // TestArenaFailedSeat tests that a run with a seat that fails prints its table, names seat, seed and status, and
 // exits with 1, and that the seat has no rank.
 func TestArenaFailedSeat(t *testing.T) {
