@@ -29,7 +29,7 @@ type Report struct {
 	name    string
 	curves  []*curves
 	results []stats.Result // of the seats, for comparisons with other runs
-	hashes  []string       // commands_hash by seed
+	hashes  []string       // commands_hash of each bundle
 	byCount string         // the setup_hash that the run would have with sealed seeds
 }
 
@@ -135,7 +135,7 @@ func reportOf(runs []*seedFigures) *Report {
 	}
 	for _, f := range runs {
 		r.Seeds = append(r.Seeds, f.Seed)
-		r.hashes = append(r.hashes, f.CommandsHash)
+		r.hashes = append(r.hashes, f.hashes...)
 		r.Reproducible = r.Reproducible && f.Reproducible
 	}
 	for i := range runs[0].Seats {
