@@ -80,7 +80,8 @@ type SeatReport struct {
 	FailedSeeds    int                `json:"failed_seeds"` // in which its process ended early with another status than 0
 	stats.Judgement
 
-	failed []failure
+	failed  []failure
+	digests []string // of the process, each once; none of a baseline
 }
 
 // failure is a seed in which the process of a seat failed.
@@ -214,6 +215,9 @@ func seatReport(of []*seatFigures, seeds []uint64) SeatReport {
 	var rounds []float64
 	fills, makers := 0, 0
 	for i, s := range of {
+		if s.Digest != nil && !slices.Contains(out.digests, *s.Digest) {
+			out.digests = append(out.digests, *s.Digest)
+		}
 		rounds = append(rounds, s.Rounds...)
 		fills, makers = fills+s.Fills, makers+s.MakerFills
 		out.Stalls += s.Stalls

@@ -26,6 +26,7 @@ type arenaCmd struct {
 	Certify arenaCertifyCmd `cmd:"" help:"Run agents once with each fault of the standard set, and check how they handle it."`
 	Commit  arenaCommitCmd  `cmd:"" help:"Draw seeds that nobody knows, and print the hash to publish before a run."`
 	Rank    arenaRankCmd    `cmd:"" help:"Rank the seats of runs with the same setup."`
+	Board   arenaBoardCmd   `cmd:"" help:"Make one page of many runs: ranks, verdicts, certificates, and how to verify each."`
 	Stats   arenaStatsCmd   `cmd:"" help:"Apply the tests and verdicts of a run to results from anywhere."`
 	Import  arenaImportCmd  `cmd:"" help:"Make a tape of the CSV bars of an exchange, for dx arena run --tape."`
 	Export  arenaExportCmd  `cmd:"" help:"Write the market, orders, fills and equity of a run to CSV or Parquet files."`
@@ -190,6 +191,34 @@ func (r *arenaRankCmd) Run(out io.Writer) error {
 		return json.NewEncoder(out).Encode(list)
 	}
 	return list.Table(out)
+}
+
+// arenaBoardCmd is `dx arena board`.
+type arenaBoardCmd struct {
+	Dirs []string `arg:"" type:"existingdir" help:"Folders of runs and of certifications." name:"dir"`
+	Out  string   `required:"" type:"path" help:"Folder to write index.html into. A board there is replaced, another page never." placeholder:"DIR"`
+}
+
+func (b *arenaBoardCmd) Help() string {
+	return `Verifies every folder like dx verify, and writes one page that loads nothing. Runs of different setups are ranked in groups of their own, and those whose seeds were sealed come first. A certificate counts for the seats with the same digest.
+
+Examples:
+  dx arena board .dx/arena/first .dx/arena/agents --out board
+  dx arena board runs/mine runs/mine-certify --out board`
+}
+
+func (b *arenaBoardCmd) Run(out io.Writer) error {
+	show := cli.NewCounter(os.Stderr, "folders")
+	board, err := arena.MakeBoard(b.Dirs, func(done, total int) { show.Update(uint64(done), uint64(total)) })
+	show.Clear()
+	if err != nil {
+		return err
+	}
+	if err := board.Write(b.Out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "Page: open %s\n", filepath.Join(cli.RelativePath(b.Out), "index.html"))
+	return err
 }
 
 // arenaStatsCmd is `dx arena stats`.

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -128,6 +131,39 @@ func TestArenaImport(t *testing.T) {
 	expectCommand(t, 0, "BTC from 2026-01-05T00:00:01Z on, 240 seconds, of bars of 1s\n", "arena", "import", textFile(t, "bars.csv", bars.String()), "--out", out, "--source", "sample")
 	file := textFile(t, "arena.toml", "rounds = 1\nseeds = \"1\"\n[[seat]]\nname = \"a\"\nkind = \"hold\"\n")
 	expectCommand(t, 0, "BTC index of tape sample, synthetic maker", "arena", "run", file, "--tape", out, "--out", filepath.Join(t.TempDir(), "run"))
+}
+
+// TestArenaBoard tests that the command that a board prints for a run verifies it, in a shell in another folder, also if
+// the path has a blank and a quote; and that a folder that is named twice exits with 2 and writes nothing.
+func TestArenaBoard(t *testing.T) {
+	skipProcess(t)
+	base := t.TempDir()
+	dirs := []string{filepath.Join(base, "one"), filepath.Join(base, "it's two")}
+	for i, dir := range dirs {
+		file := textFile(t, "arena.toml", fmt.Sprintf("rounds = 1\nseeds = \"%d\"\n[[seat]]\nname = \"a\"\nkind = \"random\"\n", i+1))
+		expectCommand(t, 0, "", "arena", "run", file, "--out", dir)
+	}
+	out := filepath.Join(base, "board")
+	expectCommand(t, 2, "once more", "arena", "board", dirs[0], dirs[1], dirs[0], "--out", out)
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a board was written in spite of the error")
+	}
+	expectCommand(t, 0, filepath.Join("board", "index.html"), "arena", "board", dirs[0], dirs[1], "--out", out)
+	page, err := os.ReadFile(filepath.Join(out, "index.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile(`<code>(dx verify [^<]+)</code>`).FindAllStringSubmatch(string(page), -1)
+	if len(commands) != 2 {
+		t.Fatalf("the page has the commands %q, want one for each run", commands)
+	}
+	for _, c := range commands {
+		sh := exec.Command("sh", "-c", html.UnescapeString(c[1]))
+		sh.Dir, sh.Env = t.TempDir(), []string{"PATH=" + filepath.Dir(dxPath(t)) + ":" + os.Getenv("PATH")}
+		if b, err := sh.CombinedOutput(); err != nil || !strings.Contains(string(b), "whole: 1 seeds replayed") {
+			t.Errorf("%s: %v\n%s", sh, err, b)
+		}
+	}
 }
 
 // TestArenaFailedSeat tests that a run with a seat that fails prints its table, names seat, seed and status, and
