@@ -30,7 +30,8 @@ type seedFigures struct {
 	Seconds      int            // of venue time
 	Setup        *Manifest
 
-	seq uint64 // of the last command
+	seq    uint64   // of the last command
+	hashes []string // CommandsHash of each bundle: of several if each seat has its own venue
 }
 
 // seatFigures is what a seat did in one seed.

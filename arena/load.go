@@ -142,6 +142,7 @@ func loadSeed(at string, check bool) (joined *seedFigures, err error) {
 		}
 		if joined == nil {
 			joined = f
+			joined.hashes = []string{f.CommandsHash}
 			continue
 		}
 		if err := sameRun(dir, f.Setup, joined.Setup); err != nil {
@@ -150,7 +151,7 @@ func loadSeed(at string, check bool) (joined *seedFigures, err error) {
 		if !reflect.DeepEqual(f.Setup.Seal, joined.Setup.Seal) || !reflect.DeepEqual(f.Setup.Tape, joined.Setup.Tape) {
 			return nil, fmt.Errorf("%s has another seal or window of the tape than the other seats", dir)
 		}
-		joined.Seats = append(joined.Seats, f.Seats...)
+		joined.Seats, joined.hashes = append(joined.Seats, f.Seats...), append(joined.hashes, f.CommandsHash)
 		joined.Reproducible = joined.Reproducible && f.Reproducible
 	}
 	slices.SortFunc(joined.Seats, func(a, b *seatFigures) int { return a.Number - b.Number })

@@ -13,6 +13,13 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"money": money, "decimal": decimal, "chance": chance, "interval": interval, "score": scoreText, "color": func(i int) template.CSS { return template.CSS(seatColor(i)) }, "count": count}).Parse(pageText))
 
+// fill returns a page of a template.
+func fill(t *template.Template, x any) ([]byte, error) {
+	var b bytes.Buffer
+	err := t.Execute(&b, x)
+	return b.Bytes(), err
+}
+
 // page returns the report as one page that loads nothing.
 func (r *Report) page(name string) ([]byte, error) {
 	x := struct {
@@ -22,9 +29,7 @@ func (r *Report) page(name string) ([]byte, error) {
 		Calibration template.HTML
 		Profits     template.HTML
 	}{Report: r, Name: name, Equity: r.equityChart(), Calibration: r.calibrationChart(), Profits: r.profitChart()}
-	var b bytes.Buffer
-	err := pageTemplate.Execute(&b, &x)
-	return b.Bytes(), err
+	return fill(pageTemplate, &x)
 }
 
 // decimal is a number with four decimals.

@@ -31,6 +31,7 @@ type Ranked struct {
 	FailedSeeds int          `json:"failed_seeds"`
 	Next        *Next        `json:"next"` // compared with the row below; null at the last one with a rank
 
+	dir    string // of the run
 	report *SeatReport
 	result stats.Result
 }
@@ -43,32 +44,68 @@ type Next struct {
 
 // Rank ranks the seats of runs of one setup. It verifies each run. Runs of different setups, those that are not
 // complete, and a run that is named twice, also as a copy, are an error.
-//
-// The corrected p of a comparison is corrected for every two seats of the ranking, and not for the neighbours
-// alone: which seats are neighbours is known only after the profits are.
 func Rank(dirs []string) (*Ranking, error) {
-	out := &Ranking{}
-	var reports []*Report
+	reports, err := differentRuns(dirs, func(int) {})
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range reports {
+		for k, other := range reports[:i] {
+			if !sameSetup(r, other) {
+				return nil, badConfig("%s is of another setup than %s: only runs with the same setup_hash can be compared", dirs[i], dirs[k])
+			}
+		}
+	}
+	return rankRuns(dirs, reports), nil
+}
+
+// differentRuns verifies runs and returns their reports. A run that is named twice, also by a link or as a copy, is an
+// error. progress gets how many are verified.
+func differentRuns(dirs []string, progress func(done int)) (reports []*Report, err error) {
+	if err := differentFolders(dirs); err != nil {
+		return nil, err
+	}
 	for i, dir := range dirs {
 		r, err := verified(dir, nil)
 		if err != nil {
 			return nil, err
 		}
 		for k, other := range reports {
-			if !sameSetup(r, other) {
-				return nil, badConfig("%s is of another setup than %s: only runs with the same setup_hash can be compared", dir, dirs[k])
-			}
-			if sameFolder(dir, dirs[k]) || slices.Equal(r.hashes, other.hashes) {
-				return nil, badConfig("%s is the run %s once more: every seed has the same commands", dirs[i], dirs[k])
+			if slices.Equal(r.hashes, other.hashes) {
+				return nil, badConfig("%s is the run %s once more: every seed has the same commands", dir, dirs[k])
 			}
 			if r.Sealed == sealFresh && slices.ContainsFunc(r.Seeds, func(x uint64) bool { return slices.Contains(other.Seeds, x) }) {
-				return nil, badConfig("%s has seeds of the run %s: fresh seeds are drawn for one run", dirs[i], dirs[k])
+				return nil, badConfig("%s has seeds of the run %s: fresh seeds are drawn for one run", dir, dirs[k])
 			}
 		}
 		reports = append(reports, r)
+		progress(i + 1)
+	}
+	return reports, nil
+}
+
+// differentFolders returns an error if a folder is named twice, also by a link.
+func differentFolders(dirs []string) error {
+	for i, dir := range dirs {
+		for _, other := range dirs[:i] {
+			if sameFile(dir, other) {
+				return badConfig("%s is the folder %s once more", dir, other)
+			}
+		}
+	}
+	return nil
+}
+
+// rankRuns ranks the seats of runs of one setup.
+//
+// The corrected p of a comparison is corrected for every two seats of the ranking, and not for the neighbours
+// alone: which seats are neighbours is known only after the profits are.
+func rankRuns(dirs []string, reports []*Report) *Ranking {
+	out := &Ranking{}
+	for i, r := range reports {
 		for k := range r.Seats {
 			s := &r.Seats[k]
-			out.Rows = append(out.Rows, Ranked{Run: filepath.Base(dir), Seat: s.Name, Kind: s.Kind, Sealed: r.Sealed, ProfitOwn: s.ProfitOwn, Verdict: s.Verdict, FailedSeeds: s.FailedSeeds, report: s, result: r.results[k]})
+			out.Rows = append(out.Rows, Ranked{Run: filepath.Base(dirs[i]), Seat: s.Name, Kind: s.Kind, Sealed: r.Sealed, ProfitOwn: s.ProfitOwn, Verdict: s.Verdict, FailedSeeds: s.FailedSeeds, dir: dirs[i], report: s, result: r.results[k]})
 		}
 	}
 	slices.SortStableFunc(out.Rows, func(a, b Ranked) int {
@@ -77,7 +114,7 @@ func Rank(dirs []string) (*Ranking, error) {
 	sealed, known := out.groups()
 	compareRows(sealed)
 	compareRows(known)
-	return out, nil
+	return out
 }
 
 // sameSetup reports whether two runs have the same setup. Of a sealed run that has the number of its seeds, of
@@ -109,7 +146,7 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-func sameFolder(a, b string) bool {
+func sameFile(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err1 == nil && err2 == nil && os.SameFile(x, y)

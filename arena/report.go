@@ -29,7 +29,7 @@ type Report struct {
 	name    string
 	curves  []*curves
 	results []stats.Result // of the seats, for comparisons with other runs
-	hashes  []string       // commands_hash by seed
+	hashes  []string       // commands_hash of each bundle
 	byCount string         // the setup_hash that the run would have with sealed seeds
 }
 
@@ -82,7 +82,8 @@ type SeatReport struct {
 	FailedSeeds    int                `json:"failed_seeds"` // in which its process ended early with another status than 0
 	stats.Judgement
 
-	failed []failure
+	failed  []failure
+	digests []string // of the process, each once; none of a baseline
 }
 
 // failure is a seed in which the process of a seat failed.
@@ -137,7 +138,7 @@ func reportOf(runs []*seedFigures) *Report {
 	}
 	for _, f := range runs {
 		r.Seeds = append(r.Seeds, f.Seed)
-		r.hashes = append(r.hashes, f.CommandsHash)
+		r.hashes = append(r.hashes, f.hashes...)
 		r.Reproducible = r.Reproducible && f.Reproducible
 	}
 	for i := range runs[0].Seats {
@@ -218,6 +219,9 @@ func seatReport(of []*seatFigures, seeds []uint64) SeatReport {
 	var rounds []float64
 	fills, makers := 0, 0
 	for i, s := range of {
+		if s.Digest != nil && !slices.Contains(out.digests, *s.Digest) {
+			out.digests = append(out.digests, *s.Digest)
+		}
 		rounds = append(rounds, s.Rounds...)
 		fills, makers = fills+s.Fills, makers+s.MakerFills
 		out.Stalls += s.Stalls

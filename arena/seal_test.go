@@ -270,6 +270,10 @@ func TestRankOfSealedRuns(t *testing.T) {
 			t.Errorf("the last row is %+v, want the run with known seeds, compared with nobody", list.Rows[2])
 		}
 	}
+	// A baseline that plays beside two agents does the same beside both: the runs are no copies.
+	if list, err := Rank([]string{run("1..2", "", "hold", "mid"), run("1..2", "", "hold", "random")}); err != nil || len(list.Rows) != 4 {
+		t.Errorf("two runs with a seat in common: %v", err)
+	}
 	// A run whose seeds were drawn again in part is no other run.
 	fresh, again := run("fresh:3", "", "fair"), filepath.Join(t.TempDir(), "again")
 	if err := os.CopyFS(again, os.DirFS(fresh)); err != nil {

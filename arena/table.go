@@ -12,20 +12,25 @@ import (
 
 // Lines are what a reader has to know before any figure: that it was no real market, and what was run.
 func (r *Report) Lines() []string {
+	seal := ""
+	if r.Sealed != unsealed {
+		seal = " (" + r.Sealed + ")"
+	}
+	return r.lines(fmt.Sprint(several(len(r.Seeds), "seed"), seal))
+}
+
+// lines are Lines with another name for the seeds.
+func (r *Report) lines(seeds string) []string {
 	a := &r.About
 	index := "Simulated BTC index"
 	if !a.Simulated {
 		index = "BTC index of tape " + r.Tape.Source
 	}
-	seal := ""
-	if r.Sealed != unsealed {
-		seal = " (" + r.Sealed + ")"
-	}
 	lines := []string{index + ", synthetic maker and noise: says nothing about a real market."}
 	if !a.Solo {
 		lines = append(lines, "The seats share a venue: each changes what the others find there.")
 	}
-	return append(lines, fmt.Sprintf("%s%s of %s of %s from %s, pace %s, noise %g.", several(len(r.Seeds), "seed"), seal, several(a.Rounds, "round"), a.Series, a.Start, a.Pace, a.Noise))
+	return append(lines, fmt.Sprintf("%s of %s of %s from %s, pace %s, noise %g.", seeds, several(a.Rounds, "round"), a.Series, a.Start, a.Pace, a.Noise))
 }
 
 // Table writes the report for a terminal.

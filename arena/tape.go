@@ -14,9 +14,10 @@ import (
 
 // tape is a recorded index, second by second.
 type tape struct {
-	prices []core.Price
-	start  int64  // time of the first price, ns
-	source string // where the prices come from: the sources in the file, in their order
+	prices  []core.Price
+	start   int64  // time of the first price, ns
+	source  string // where the prices come from: the sources in the file, in their order
+	minutes bool   // each price stands for a minute
 }
 
 // window is the part of a tape that one seed plays. Seeds that played the same prices would be one draw.
@@ -39,6 +40,9 @@ func (c *Config) cutTape() (err error) {
 	}
 	if c.tape, err = readTape(c.Tape, c.series.Feed); err != nil {
 		return err
+	}
+	if c.tape.minutes && c.series.Cadence == 1 {
+		return badConfig("tape %s has a price each minute: it is for btc-5m and btc-15m, and a round of %s needs one each second", c.Tape, c.Series)
 	}
 	if c.TapeHash, err = hashFile(c.Tape); err != nil {
 		return &ConfigError{err}
@@ -86,9 +90,12 @@ func (c *Config) pricesOf(w *window) []core.Price {
 	return c.tape.prices[from : from+w.Seconds]
 }
 
-// readTape reads the prices of a feed from a file of dx feeds record, and computes the index of each
-// second as a venue does. Falling times and seconds without an index are errors.
+// readTape reads the prices of a feed from a file of dx feeds record or dx arena import, and computes the index of each
+// second as a venue does. Falling times and seconds without an index are errors, except on a tape of minutes.
 func readTape(path string, f core.Feed) (t *tape, err error) {
+	if t, err = readMinutes(path, f); t != nil || err != nil {
+		return t, err
+	}
 	t = &tape{}
 	var sources []string
 	var index feed.Index
@@ -113,7 +120,7 @@ func readTape(path string, f core.Feed) (t *tape, err error) {
 			return false
 		}
 		if second == 0 {
-			second = at/core.NsPerSec + 1
+			second = (at + core.NsPerSec - 1) / core.NsPerSec // a price received at a whole second counts in it
 			t.start = second * core.NsPerSec
 		}
 		if !slices.Contains(sources, source) {
@@ -134,9 +141,46 @@ func readTape(path string, f core.Feed) (t *tape, err error) {
 	if len(t.prices) == 0 {
 		return nil, badConfig("tape %s: no price of %s", path, f)
 	}
+	return t, t.setSource(path, sources)
+}
+
+func (t *tape) setSource(path string, sources []string) error {
 	t.source = strings.Join(sources, ", ")
 	if !schemas.PlainText(t.source) {
-		return nil, badConfig("tape %s: the name of a source has characters that are not plain text", path)
+		return badConfig("tape %s: the name of a source has characters that are not plain text", path)
 	}
-	return t, nil
+	return nil
+}
+
+// readMinutes reads a tape whose prices come at whole seconds, each a minute after the last, as dx arena import writes
+// it of bars of a minute. It returns nil for another tape. A price holds until the next one: a line between both would
+// show a seat where the price goes.
+func readMinutes(path string, f core.Feed) (*tape, error) {
+	t := &tape{minutes: true}
+	var sources []string
+	last, other := int64(0), false
+	err := replay.Each(path, func(of core.Feed, source string, price core.Price, at int64) bool {
+		if of != f {
+			return true
+		}
+		if other = at%core.NsPerSec != 0 || last != 0 && at-last != minuteBar*core.NsPerSec; other {
+			return false
+		}
+		if last == 0 {
+			t.start = at
+		}
+		if !slices.Contains(sources, source) {
+			sources = append(sources, source)
+		}
+		last = at
+		t.prices = append(t.prices, slices.Repeat([]core.Price{price}, minuteBar)...)
+		return true
+	})
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	if other || len(t.prices) <= minuteBar {
+		return nil, nil
+	}
+	return t, t.setSource(path, sources)
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"duplex/arena"
 	"duplex/arena/stats"
@@ -25,7 +26,9 @@ type arenaCmd struct {
 	Certify arenaCertifyCmd `cmd:"" help:"Run agents once with each fault of the standard set, and check how they handle it."`
 	Commit  arenaCommitCmd  `cmd:"" help:"Draw seeds that nobody knows, and print the hash to publish before a run."`
 	Rank    arenaRankCmd    `cmd:"" help:"Rank the seats of runs with the same setup."`
+	Board   arenaBoardCmd   `cmd:"" help:"Make one page of many runs: ranks, verdicts, certificates, and how to verify each."`
 	Stats   arenaStatsCmd   `cmd:"" help:"Apply the tests and verdicts of a run to results from anywhere."`
+	Import  arenaImportCmd  `cmd:"" help:"Make a tape of the CSV bars of an exchange, for dx arena run --tape."`
 	Export  arenaExportCmd  `cmd:"" help:"Write the market, orders, fills and equity of a run to CSV or Parquet files."`
 	Serve   arenaServeCmd   `cmd:"" help:"Open one venue in virtual time for use by hand, or serve training environments."`
 }
@@ -40,7 +43,7 @@ type arenaSettings struct {
 	Think  *float64 `help:"Venue time that passes for each second that a seat thinks." placeholder:"FACTOR"`
 	Stall  string   `help:"Time without a call after which a seat loses its turn." placeholder:"DURATION"`
 	Noise  *float64 `help:"Orders of noise traders a second, from 0 to 5." placeholder:"RATE"`
-	Tape   string   `help:"File of dx feeds record, instead of a simulated index." type:"path" placeholder:"FILE"`
+	Tape   string   `help:"File of dx feeds record or dx arena import, instead of a simulated index." type:"path" placeholder:"FILE"`
 	Solo   *bool    `help:"Give each seat a venue of its own: the default, so that no seat changes what another one finds." negatable:""`
 
 	Anonymous *bool `help:"Hide the asset and the date from the seats." negatable:""`
@@ -190,6 +193,34 @@ func (r *arenaRankCmd) Run(out io.Writer) error {
 	return list.Table(out)
 }
 
+// arenaBoardCmd is `dx arena board`.
+type arenaBoardCmd struct {
+	Dirs []string `arg:"" type:"existingdir" help:"Folders of runs and of certifications." name:"dir"`
+	Out  string   `required:"" type:"path" help:"Folder to write index.html into. A board there is replaced, another page never." placeholder:"DIR"`
+}
+
+func (b *arenaBoardCmd) Help() string {
+	return `Verifies every folder like dx verify, and writes one page that loads nothing. Runs of different setups are ranked in groups of their own, and those whose seeds were sealed come first. A certificate counts for the seats with the same digest.
+
+Examples:
+  dx arena board .dx/arena/first .dx/arena/agents --out board
+  dx arena board runs/mine runs/mine-certify --out board`
+}
+
+func (b *arenaBoardCmd) Run(out io.Writer) error {
+	show := cli.NewCounter(os.Stderr, "folders")
+	board, err := arena.MakeBoard(b.Dirs, func(done, total int) { show.Update(uint64(done), uint64(total)) })
+	show.Clear()
+	if err != nil {
+		return err
+	}
+	if err := board.Write(b.Out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "Page: open %s\n", filepath.Join(cli.RelativePath(b.Out), "index.html"))
+	return err
+}
+
 // arenaStatsCmd is `dx arena stats`.
 type arenaStatsCmd struct {
 	File string `arg:"" type:"existingfile" help:"CSV file of results from anywhere."`
@@ -220,6 +251,36 @@ func (s *arenaStatsCmd) Run(out io.Writer) error {
 		return json.NewEncoder(out).Encode(runs)
 	}
 	return arena.StatsTable(out, runs)
+}
+
+// arenaImportCmd is `dx arena import`.
+type arenaImportCmd struct {
+	File   string `arg:"" type:"path" help:"CSV file of bars of one second, or of one minute for series of 5 and 15 minutes."`
+	Out    string `required:"" type:"path" help:"The tape to write. A file of that name is replaced, after an error unchanged." placeholder:"TAPE"`
+	Source string `required:"" help:"Where the bars come from, for reports." placeholder:"NAME"`
+	Time   string `help:"Column of the time at which a bar begins: its name, or its number from 1." placeholder:"COL"`
+	Price  string `help:"Column of the close: its name, or its number from 1." placeholder:"COL"`
+	Feed   string `help:"Feed of the prices; the arena plays btc." default:"btc"`
+}
+
+func (m *arenaImportCmd) Help() string {
+	return `Without --time and --price the columns are those named time or timestamp (also open_time, unix) and close; in a file without names 1 and 5. Times are s, ms, µs or ns since 1970, which their magnitude shows, or ISO 8601.
+
+A missing second holds the last close, at most 5 s. The close of a minute holds until the next. A larger gap, a time that falls or is there twice, and a cell that is no number are errors, and nothing is written.
+
+Examples:
+  dx arena import BTCUSDT-1s-2026-01-05.csv --source binance --out monday.csv
+  dx arena import bars.csv --source exchange --time timestamp --price close --out tape.csv
+  dx arena run my.toml --tape monday.csv`
+}
+
+func (m *arenaImportCmd) Run(out io.Writer) error {
+	x, err := (&arena.Import{File: m.File, Out: m.Out, Source: m.Source, Feed: m.Feed, Time: m.Time, Price: m.Price}).Run()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "wrote %s: %s from %s on, %d seconds, of bars of %v\n", cli.RelativePath(m.Out), x.Feed, x.Start.Format(time.RFC3339), x.Seconds, x.Bar)
+	return err
 }
 
 // arenaExportCmd is `dx arena export`.

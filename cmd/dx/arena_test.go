@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -129,6 +132,57 @@ func TestArenaStats(t *testing.T) {
 	expectCommand(t, 0, `{"name":"idle","profit":{"mean":0,"low":0,"high":0},"p":null,"p_tail":null,"p_corrected":null,"verdict":"flat","more":0,"half_width":0,"swing":0}`, "arena", "stats", good, "--json")
 	expectCommand(t, 0, "calibration error", "arena", "stats", textFile(t, "forecasts.csv", "seed,seat,p,outcome\n1,a,0.7,1\n"))
 	expectCommand(t, 2, `line 2: profit "x" is not a number`, "arena", "stats", textFile(t, "bad.csv", "seed,seat,profit\n1,a,x\n"))
+}
+
+// TestArenaImport tests that the bars of an exchange become a tape that a run plays, whose table names the source, and
+// that an error exits with 2 and writes nothing.
+func TestArenaImport(t *testing.T) {
+	var bars strings.Builder
+	bars.WriteString("timestamp,open,high,low,close,volume\n")
+	for i := range 4 * 60 {
+		fmt.Fprintf(&bars, "%d,1,2,3,%d.5,4\n", 1_767_571_200_000+1000*i, 90_000+i%7)
+	}
+	out := filepath.Join(t.TempDir(), "tape.csv")
+	expectCommand(t, 2, "line 2, column open: ", "arena", "import", textFile(t, "bars.csv", strings.ReplaceAll(bars.String(), ",1,2", ",x,2")), "--out", out, "--source", "sample", "--price", "open")
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a tape was written in spite of the error")
+	}
+	expectCommand(t, 0, "BTC from 2026-01-05T00:00:01Z on, 240 seconds, of bars of 1s\n", "arena", "import", textFile(t, "bars.csv", bars.String()), "--out", out, "--source", "sample")
+	file := textFile(t, "arena.toml", "rounds = 1\nseeds = \"1\"\n[[seat]]\nname = \"a\"\nkind = \"hold\"\n")
+	expectCommand(t, 0, "BTC index of tape sample, synthetic maker", "arena", "run", file, "--tape", out, "--out", filepath.Join(t.TempDir(), "run"))
+}
+
+// TestArenaBoard tests that the command that a board prints for a run verifies it, in a shell in another folder, also if
+// the path has a blank and a quote; and that a folder that is named twice exits with 2 and writes nothing.
+func TestArenaBoard(t *testing.T) {
+	skipProcess(t)
+	base := t.TempDir()
+	dirs := []string{filepath.Join(base, "one"), filepath.Join(base, "it's two")}
+	for i, dir := range dirs {
+		file := textFile(t, "arena.toml", fmt.Sprintf("rounds = 1\nseeds = \"%d\"\n[[seat]]\nname = \"a\"\nkind = \"random\"\n", i+1))
+		expectCommand(t, 0, "", "arena", "run", file, "--out", dir)
+	}
+	out := filepath.Join(base, "board")
+	expectCommand(t, 2, "once more", "arena", "board", dirs[0], dirs[1], dirs[0], "--out", out)
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a board was written in spite of the error")
+	}
+	expectCommand(t, 0, filepath.Join("board", "index.html"), "arena", "board", dirs[0], dirs[1], "--out", out)
+	page, err := os.ReadFile(filepath.Join(out, "index.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile(`<code>(dx verify [^<]+)</code>`).FindAllStringSubmatch(string(page), -1)
+	if len(commands) != 2 {
+		t.Fatalf("the page has the commands %q, want one for each run", commands)
+	}
+	for _, c := range commands {
+		sh := exec.Command("sh", "-c", html.UnescapeString(c[1]))
+		sh.Dir, sh.Env = t.TempDir(), []string{"PATH=" + filepath.Dir(dxPath(t)) + ":" + os.Getenv("PATH")}
+		if b, err := sh.CombinedOutput(); err != nil || !strings.Contains(string(b), "whole: 1 seeds replayed") {
+			t.Errorf("%s: %v\n%s", sh, err, b)
+		}
+	}
 }
 
 // TestArenaFailedSeat tests that a run with a seat that fails prints its table, names seat, seed and status, and

@@ -14,9 +14,9 @@ import (
 // header has the names of the columns.
 var header = []string{"ts_ns", "feed", "source", "price"}
 
-// maxSourceName is the greatest length in bytes of a source's name, which the evidence of
+// MaxSourceName is the greatest length in bytes of a source's name, which the evidence of
 // rounds contains.
-const maxSourceName = 64
+const MaxSourceName = 64
 
 // row is one line of a file.
 type row struct {
@@ -61,7 +61,7 @@ func parseRow(fields []string) (out row, err error) {
 	if out.feed, err = parseFeed(fields[1]); err != nil {
 		return row{}, err
 	}
-	if out.source = fields[2]; out.source == "" || len(out.source) > maxSourceName {
+	if out.source = fields[2]; out.source == "" || len(out.source) > MaxSourceName {
 		return row{}, errors.New("a source has a name of 1 to 64 bytes")
 	}
 	if out.price, err = feed.ParsePrice(fields[3]); err != nil || out.price == 0 {

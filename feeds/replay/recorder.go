@@ -44,8 +44,8 @@ func (r *Recorder) Flush() error {
 	return r.csv.Error()
 }
 
-// write writes a price. Flush returns its error.
-func (r *Recorder) write(f core.Feed, source string, p core.Price, at time.Time) {
+// Record writes a price, received at the time at. Flush returns its error.
+func (r *Recorder) Record(f core.Feed, source string, p core.Price, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.csv.Write([]string{strconv.FormatInt(at.UnixNano(), 10), f.String(), source, decimalText(p)}) == nil {
@@ -67,7 +67,7 @@ type tee struct {
 func (t tee) Run(ctx context.Context, out func(price core.Price, at time.Time)) error {
 	return t.Source.Run(ctx, func(price core.Price, at time.Time) {
 		if price > 0 {
-			t.to.write(t.Feed(), t.Name(), price, at)
+			t.to.Record(t.Feed(), t.Name(), price, at)
 		}
 		out(price, at)
 	})

@@ -217,7 +217,7 @@ func TestFlushReturnsWriteErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.write(core.BTC, "a", 1, time.Unix(1, 0))
+	r.Record(core.BTC, "a", 1, time.Unix(1, 0))
 	if err := r.Flush(); err == nil {
 		t.Error("Flush returns no error")
 	}
