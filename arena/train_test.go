@@ -351,7 +351,7 @@ func TestTrainTape(t *testing.T) {
 		t.Errorf("it ended with %q; of two windows, seeds 0 and 2 play one and seed 1 the other", list[0].Ended)
 	}
 	a := x.send(`{"op":"open","n":1,"rounds":9,"step_ms":1000,"qty":5,"fund":1000,"seats":["agent"]}`)
-	if !strings.Contains(a.Error, "489 seconds, and 9 rounds of btc-60s need 720") {
+	if !strings.Contains(a.Error, "490 seconds, and 9 rounds of btc-60s need 720") {
 		t.Error(a.Error)
 	}
 }
