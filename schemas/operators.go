@@ -38,10 +38,11 @@ type Operator struct {
 
 // WhoAmI is the response of `GET /admin/whoami`.
 type WhoAmI struct {
-	Name     string   `json:"name"`
-	Role     string   `json:"role" enum:"viewer,support,treasurer,admin,service"`
-	Actions  []string `json:"actions" nullable:"false" doc:"What the role allows besides reading"`
-	FourEyes *U64     `json:"four_eyes" pattern:"^[0-9]+$" doc:"Pips; a deposit or withdrawal above it needs a second operator, and so does what exceeds it with the others of a UTC day. Null: nothing does"`
+	Name      string   `json:"name"`
+	Role      string   `json:"role" enum:"viewer,support,treasurer,admin,service"`
+	Actions   []string `json:"actions" nullable:"false" doc:"What the role allows besides reading"`
+	CreatedTs U64      `json:"created_ts" pattern:"^[0-9]+$" doc:"ns; an operator approves no request from before. 0 of the shared token"`
+	FourEyes  *U64     `json:"four_eyes" pattern:"^[0-9]+$" doc:"Pips; a deposit or withdrawal above it needs a second operator, and so does what exceeds it with the others of a UTC day. Null: nothing does"`
 	// What the operator has done today, by UTC, without a second one.
 	PaidAlone     *U64 `json:"paid_alone" pattern:"^[0-9]+$" doc:"Pips of deposits booked and withdrawals approved; null without four_eyes"`
 	ReturnedAlone *U64 `json:"returned_alone" pattern:"^[0-9]+$" doc:"Pips of approved withdrawals failed or rejected; null without four_eyes"`

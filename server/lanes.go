@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/sha256"
 	"net"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func (v *Venue) openLanes() {
 	if v.keys.ownsFile {
 		adminOptions.RotateMasterKey = v.rotateMasterKey
 	}
-	adminOptions.Day = admin.NewDay(g.Venue, &g.Stats, v.api.conns)
+	adminOptions.Day = admin.NewDay(g.Venue, &g.Stats, v.api.conns, filepath.Join(o.Data, "day.json"), o.Log)
 	v.background.Go(func() { adminOptions.Day.Run(v.stopping) })
 	v.admin.setHandler(admin.New(adminOptions))
 }

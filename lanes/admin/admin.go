@@ -77,7 +77,7 @@ func New(o Options) http.Handler {
 	o.Oracle = cmp.Or(o.Oracle, o.Venue.Config.Oracle)
 	o.Log = cmp.Or(o.Log, o.Gate.Log)
 	if o.Day == nil {
-		o.Day = NewDay(o.Venue, &o.Gate.Stats, o.Listeners["api"])
+		o.Day = NewDay(o.Venue, &o.Gate.Stats, o.Listeners["api"], "", o.Log)
 	}
 	l := &lane{Options: o, postMu: make(chan struct{}, 1)}
 	m := o.Gate.NewRoutes()

@@ -2,6 +2,11 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -9,6 +14,7 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/internal/atomicfile"
 	"duplex/lanes/gate"
 	"duplex/schemas"
 	"duplex/tools"
@@ -22,19 +28,22 @@ const (
 	placesEvery = 10 * time.Second
 )
 
-// Day keeps what this node did in the last 24 hours, in intervals that begin at a multiple of five
-// minutes. It is in memory and begins with the node: a snapshot does not hold it, because the state of
-// the venue must not depend on the clock of a machine. It is safe for concurrent use.
+// Day keeps what this node did in the last 24 hours, in intervals that begin at a multiple of five minutes. A file
+// keeps it over restarts, written at the end of each interval and of the node: a snapshot does not hold it, because
+// the state of the venue must not depend on the clock of a machine. It is safe for concurrent use.
 type Day struct {
 	venue *tools.Venue
 	stats *gate.Stats
 	api   *gate.Listener // may be nil
+	path  string         // of the file; "": there is none
+	log   *slog.Logger
 
 	mu     sync.Mutex
-	since  time.Time
+	since  schemas.U64           // ns
 	last   totals                // at the end of the newest interval in done
 	done   []schemas.DayInterval // oldest first
 	begins time.Time             // of the interval in progress
+	before schemas.DayInterval   // what the node before a restart did in the interval in progress
 	places int                   // most in the interval in progress
 }
 
@@ -45,13 +54,60 @@ type totals struct {
 	requests, rejected, faults uint64
 }
 
-// NewDay begins a history now. api may be nil.
-func NewDay(v *tools.Venue, stats *gate.Stats, api *gate.Listener) *Day {
-	now := v.Config.Wall().Time()
-	d := &Day{venue: v, stats: stats, api: api, since: now, begins: now.Truncate(dayInterval)}
+// dayFile is the content of the file of a Day.
+type dayFile struct {
+	SinceTs   schemas.U64           `json:"since_ts"`
+	Intervals []schemas.DayInterval `json:"intervals"` // the last was in progress
+	// Sums since the venue began, so that no money is missing after a kill.
+	Fees      core.Pips `json:"fees"`
+	Deposited core.Pips `json:"deposited"`
+	PaidOut   core.Pips `json:"paid_out"`
+}
+
+// NewDay begins a history now, or continues that of the file at path, if there is one. A file that cannot be read is
+// logged and replaced. api may be nil, path empty.
+func NewDay(v *tools.Venue, stats *gate.Stats, api *gate.Listener, path string, log *slog.Logger) *Day {
+	return newDay(v, stats, api, path, log, v.Config.Wall().Time())
+}
+
+func newDay(v *tools.Venue, stats *gate.Stats, api *gate.Listener, path string, log *slog.Logger, now time.Time) *Day {
+	d := &Day{venue: v, stats: stats, api: api, path: path, log: log, since: schemas.U64(now.UnixNano()), begins: now.Truncate(dayInterval)}
 	d.last = d.read()
 	d.places = d.open()
+	if path == "" {
+		return d
+	}
+	var f dayFile
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &f)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		log.Warn("the last day cannot be read and begins anew", "file", path, "err", err)
+	default:
+		d.resume(&f)
+	}
 	return d
+}
+
+// resume continues the history of a file.
+func (d *Day) resume(f *dayFile) {
+	d.since = min(d.since, f.SinceTs)
+	d.done = f.Intervals
+	if n := len(d.done) - 1; n >= 0 && d.done[n].StartTs == schemas.U64(d.begins.UnixNano()) {
+		d.before, d.done = d.done[n], d.done[:n]
+	}
+	d.forget()
+	// The data may be those of a backup, older than the file.
+	d.last.fees, d.last.deposited, d.last.paid = min(d.last.fees, f.Fees), min(d.last.deposited, f.Deposited), min(d.last.paid, f.PaidOut)
+}
+
+// forget drops the intervals that began over a day before the one in progress.
+func (d *Day) forget() {
+	first := schemas.U64(d.begins.Add(-dayLength).UnixNano())
+	d.done = slices.DeleteFunc(d.done, func(x schemas.DayInterval) bool { return x.StartTs < first })
 }
 
 // Run keeps the history until stopping is closed.
@@ -61,10 +117,31 @@ func (d *Day) Run(stopping <-chan struct{}) {
 	for {
 		select {
 		case <-stopping:
+			d.save()
 			return
 		case <-ticks.C:
-			d.observe(d.venue.Config.Wall().Time())
+			if d.observe(d.venue.Config.Wall().Time()) {
+				d.save()
+			}
 		}
+	}
+}
+
+// save writes the file.
+func (d *Day) save() {
+	if d.path == "" {
+		return
+	}
+	d.mu.Lock()
+	t := d.read()
+	f := dayFile{d.since, append(slices.Clone(d.done), d.interval(t)), t.fees, t.deposited, t.paid}
+	d.mu.Unlock()
+	text, err := json.Marshal(&f)
+	if err == nil {
+		err = atomicfile.Write(d.path, text)
+	}
+	if err != nil {
+		d.log.Warn("the last day is not kept over a restart", "file", d.path, "err", err)
 	}
 }
 
@@ -100,21 +177,21 @@ func (d *Day) open() int {
 	return d.api.Conns()
 }
 
-// observe counts the places, and ends the interval in progress if now is past it. A process that was
-// stopped for longer has one interval for all of that time, which begins when the first would have.
-func (d *Day) observe(now time.Time) {
+// observe counts the places, and reports whether it ended the interval in progress, because now is past it. A process
+// that was stopped for longer has one interval for all of that time, which begins when the first would have.
+func (d *Day) observe(now time.Time) (ended bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.places = max(d.places, d.open())
 	begins := now.Truncate(dayInterval)
 	if !begins.After(d.begins) {
-		return
+		return false
 	}
 	t := d.read()
 	d.done = append(d.done, d.interval(t))
-	d.last, d.begins, d.places = t, begins, d.open()
-	first := schemas.U64(begins.Add(-dayLength).UnixNano())
-	d.done = slices.DeleteFunc(d.done, func(x schemas.DayInterval) bool { return x.StartTs < first })
+	d.last, d.begins, d.before, d.places = t, begins, schemas.DayInterval{}, d.open()
+	d.forget()
+	return true
 }
 
 // interval returns the interval in progress, up to the totals t.
@@ -123,10 +200,12 @@ func (d *Day) interval(t totals) schemas.DayInterval {
 	if contracts >= d.last.contracts { // else the node has replaced its state, and counts from 0 again
 		contracts -= d.last.contracts
 	}
+	b := &d.before
 	return schemas.DayInterval{
-		StartTs: schemas.U64(d.begins.UnixNano()), Contracts: schemas.U64(contracts),
-		Fees: schemas.U64(t.fees - d.last.fees), Deposited: schemas.U64(t.deposited - d.last.deposited), PaidOut: schemas.U64(t.paid - d.last.paid),
-		Requests: t.requests - d.last.requests, Rejected: t.rejected - d.last.rejected, Faults: t.faults - d.last.faults, Connections: d.places,
+		StartTs: schemas.U64(d.begins.UnixNano()), Contracts: b.Contracts + schemas.U64(contracts),
+		Fees: b.Fees + schemas.U64(t.fees-d.last.fees), Deposited: b.Deposited + schemas.U64(t.deposited-d.last.deposited), PaidOut: b.PaidOut + schemas.U64(t.paid-d.last.paid),
+		Requests: b.Requests + t.requests - d.last.requests, Rejected: b.Rejected + t.rejected - d.last.rejected, Faults: b.Faults + t.faults - d.last.faults,
+		Connections: max(b.Connections, d.places),
 	}
 }
 
@@ -135,7 +214,7 @@ func (d *Day) History(now time.Time) (out schemas.AdminDay) {
 	d.observe(now)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	out = schemas.AdminDay{SinceTs: schemas.U64(d.since.UnixNano()), IntervalSeconds: int(dayInterval / time.Second)}
+	out = schemas.AdminDay{SinceTs: d.since, IntervalSeconds: int(dayInterval / time.Second)}
 	if d.api != nil {
 		out.Places = d.api.Places()
 	}

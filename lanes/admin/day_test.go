@@ -3,7 +3,10 @@ package admin
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +19,8 @@ import (
 // TestDay plays two intervals, and then more than a day without a read.
 func TestDay(t *testing.T) {
 	d := newTestOperator(t, nil)
-	day := NewDay(d.Venue, &d.Gate.Stats, nil)
+	path := filepath.Join(t.TempDir(), "day.json")
+	day := NewDay(d.Venue, &d.Gate.Stats, nil, path, d.Gate.Log)
 	begins := day.begins
 	at := func(n int) schemas.U64 { return schemas.U64(begins.Add(time.Duration(n) * dayInterval).UnixNano()) }
 	check := func(when string, now time.Time, want ...schemas.DayInterval) {
@@ -50,9 +54,34 @@ func TestDay(t *testing.T) {
 	first.PaidOut = 900 // nothing has counted since
 	check("in the second interval", begins.Add(dayInterval), first, schemas.DayInterval{StartTs: at(1)})
 
+	// Over a restart: what was done is there, and money that was booked after the last save is not missing.
+	d.Server.Submit(&core.Deposit{User: 1, DepositID: "before", Amount: 2})
+	day.save()
+	since := day.since
+	d.Server.Submit(&core.Deposit{User: 1, DepositID: "after", Amount: 3})
+	day = newDay(d.Venue, &d.Gate.Stats, nil, path, d.Gate.Log, begins.Add(dayInterval))
+	if day.since != since {
+		t.Errorf("the history begins at %d, want %d", day.since, since)
+	}
+	check("after a restart", begins.Add(dayInterval), first, schemas.DayInterval{StartTs: at(1), Deposited: 5})
+
 	d.Server.Submit(&core.Deposit{User: 1, DepositID: "wire-2", Amount: 5})
-	check("a day later", begins.Add(dayLength+dayInterval), schemas.DayInterval{StartTs: at(1), Deposited: 5}, schemas.DayInterval{StartTs: at(289)})
+	check("a day later", begins.Add(dayLength+dayInterval), schemas.DayInterval{StartTs: at(1), Deposited: 10}, schemas.DayInterval{StartTs: at(289)})
 	check("two days later", begins.Add(2*dayLength+2*dayInterval), schemas.DayInterval{StartTs: at(578)})
+
+	// Of a backup, in which less was booked, and of a file that is none.
+	for _, text := range []string{`{"since_ts":"1","intervals":[{"start_ts":"2"}],"fees":999999999,"deposited":999999999999,"paid_out":999999999}`, `{"since_ts`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		day = newDay(d.Venue, &d.Gate.Stats, nil, path, d.Gate.Log, begins)
+		if got := day.History(begins); !reflect.DeepEqual(got.Intervals, []schemas.DayInterval{{StartTs: at(0)}}) {
+			t.Errorf("with the file %s: %+v, want nothing done", text, got.Intervals)
+		}
+	}
+	if !strings.Contains(d.logs.String(), "the last day cannot be read and begins anew") {
+		t.Error("a damaged file is not in the log")
+	}
 }
 
 func TestLastDay(t *testing.T) {

@@ -33,7 +33,7 @@ func (l *lane) whoami(_ context.Context, c *gate.Call, _ *schemas.None) (out sch
 	if !ok {
 		return out, tools.NewError("unauthorized")
 	}
-	out = schemas.WhoAmI{Name: now.Name, Role: now.Role.String(), Actions: []string{}}
+	out = schemas.WhoAmI{Name: now.Name, Role: now.Role.String(), Actions: []string{}, CreatedTs: schemas.U64(now.Created)}
 	for action := range permissions {
 		if mayDo(now.Role, action) {
 			out.Actions = append(out.Actions, action)

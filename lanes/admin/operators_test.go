@@ -104,7 +104,7 @@ func TestSharedTokenOfAPerson(t *testing.T) {
 	d := newTestOperator(t, keepShared)
 	d.Server.Submit(&core.AddOperator{Name: "vera", Role: core.RoleViewer, TokenHash: sha256.Sum256([]byte(token))})
 	d.runCases([]want{
-		{"GET", "/admin/whoami", "", 200, `^\{"name":"vera","role":"viewer"`},
+		{"GET", "/admin/whoami", "", 200, `^\{"name":"vera","role":"viewer","actions":\[.*\],"created_ts":"[1-9]\d+"`},
 		{"POST", "/admin/users", `{"name":"carol"}`, 403, code("missing_scope")},
 	})
 }

@@ -55,9 +55,11 @@ test('what waits for a person comes first', () => {
   const list = [withdrawal('sent', '1', '1'), withdrawal('pending', '2', '2'), withdrawal('pending', '30', '3')]
   assert.deepEqual(need.payouts(list).map((p) => [p.state, p.count, p.amount, p.oldest.ts]), [['pending', 2, 32n, '2'], ['sent', 1, 1n, '1']])
 
-  const approval = (id, status, requested_by, expires_ts) => ({ approval_id: id, status, requested_by, expires_ts })
+  const approval = (id, status, requested_by, expires_ts) => ({ approval_id: id, status, requested_by, expires_ts, requested_ts: id })
   const asked = [approval('1', 'pending', 'ann', '9'), approval('2', 'pending', 'me', '1'), approval('3', 'approved', 'ann', '1'), approval('4', 'pending', 'ann', '8')]
-  assert.deepEqual(need.undecided(asked, 'me').map((a) => a.approval_id), ['4', '1'])
+  assert.deepEqual(need.undecided(asked).map((a) => a.approval_id), ['2', '4', '1'])
+  // Who asked, and who was added after it, is no second person.
+  assert.deepEqual(['0', '1', '4'].map((created_ts) => asked.filter((a) => need.mayDecide(a, { name: 'me', created_ts })).map((a) => a.approval_id)), [['1', '3', '4'], ['3', '4'], []])
   assert.deepEqual(need.silent([{ feed: 1, stale: true, session_open: true }, { feed: 2, stale: true, session_open: false }, { feed: 3, stale: false, session_open: true }]).map((f) => f.feed), [1])
 })
 

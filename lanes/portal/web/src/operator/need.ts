@@ -1,4 +1,4 @@
-import type { Approval, Feed, Round, Withdrawal, WithdrawalState } from './wire.ts'
+import type { Approval, Feed, Me, Round, Withdrawal, WithdrawalState } from './wire.ts'
 
 // What waits for a person, in the order in which it runs out.
 
@@ -24,9 +24,14 @@ export function payouts(pending: readonly Withdrawal[]): Payouts[] {
   return groups.flatMap(({ state, of }) => (of[0] ? [{ state, count: of.length, amount: of.reduce((n, w) => n + BigInt(w.amount), 0n), oldest: of[0] }] : []))
 }
 
-// undecided are the requests that another operator than me has to decide, the first to expire on top.
-export function undecided(approvals: readonly Approval[], me: string): Approval[] {
-  return approvals.filter((a) => a.status === 'pending' && a.requested_by !== me).sort((a, b) => Number(BigInt(a.expires_ts) - BigInt(b.expires_ts)))
+// mayDecide reports whether an operator is a second person for a request: not the one who asked, and there before it.
+export function mayDecide(a: Approval, me: Pick<Me, 'name' | 'created_ts'>): boolean {
+  return a.requested_by !== me.name && BigInt(me.created_ts) < BigInt(a.requested_ts)
+}
+
+// undecided are the requests that wait for an operator, the first to expire on top.
+export function undecided(approvals: readonly Approval[]): Approval[] {
+  return approvals.filter((a) => a.status === 'pending').sort((a, b) => Number(BigInt(a.expires_ts) - BigInt(b.expires_ts)))
 }
 
 // silent are the feeds that should have prices and have none.

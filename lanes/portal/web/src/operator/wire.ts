@@ -18,6 +18,7 @@ export interface Me {
   name: string
   role: string
   actions: string[]
+  created_ts: U64 // 0 of the shared token
   four_eyes: U64 | null
 }
 
