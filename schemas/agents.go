@@ -276,6 +276,25 @@ type Activity struct {
 	ApprovalID    *U64    `json:"approval_id,omitempty" pattern:"^[0-9]+$" doc:"Asked for or decided"`
 	Code          string  `json:"code" doc:"Empty when accepted"`
 	Rule          string  `json:"rule,omitzero" doc:"Of mandate_violation"`
+
+	Order  *ActivityOrder `json:"order,omitempty" doc:"That the command placed, asked for or named; absent where memory has it no more"`
+	Amount *Signed        `json:"amount,omitempty" pattern:"^-?[0-9]+$" doc:"Of a transfer, pips; above 0 to the agent"`
+}
+
+// ActivityOrder is an order as it is now, in an entry of the activity. Status is that of the order, or of the approval if
+// nothing was placed; reason is why it was not.
+type ActivityOrder struct {
+	MarketID   uint32 `json:"market_id"`
+	Generation uint32 `json:"generation"`
+	Category   uint16 `json:"category,omitzero" doc:"Of the series; absent where memory has the round no more"`
+	Side       string `json:"side" enum:"buy,sell"`
+	Outcome    string `json:"outcome" enum:"yes,no"`
+	Type       string `json:"type" enum:"limit,market"`
+	Tick       int64  `json:"tick" doc:"Pips; of a market order the worst price"`
+	Qty        int64  `json:"qty"`
+	FilledQty  int64  `json:"filled_qty"`
+	Status     string `json:"status"`
+	Reason     string `json:"reason,omitzero"`
 }
 
 // ActivityList is the response of `GET /agents/{agent_id}/activity`, newest first.

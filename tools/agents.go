@@ -121,13 +121,3 @@ func AgentsOf(v *Venue, owner core.UserID, in *schemas.ListAgents) (out schemas.
 	})
 	return out, err
 }
-
-// ActivityListOf returns a page of an agent's activity, newest first.
-func ActivityListOf(v *Venue, agent core.UserID, in *schemas.ListActivity) (out schemas.ActivityList, err error) {
-	v.Engine.Read(func(m *venue.Venue, w *view.View) {
-		walk := func(from uint64) iter.Seq2[uint64, *view.Activity] { return w.Activity(agent, from) }
-		show := func(a *view.Activity) schemas.Activity { return ActivityOf(a, w.KeyID(agent, a.Key)) }
-		out.Activity, out.PageEnd, err = PageOf(m, "activity", Caller{User: agent}, in, walk, KeepAll, show)
-	})
-	return out, err
-}

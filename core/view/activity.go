@@ -71,6 +71,11 @@ func (o Operation) String() string { return operationNames[o] }
 // Ask reports whether Order is the id of an ask, which the command made, decided or canceled.
 func (a *Activity) Ask() bool { return a.Operation >= opAsk }
 
+// MovesMoney reports whether the command can move money between the agent and its owner.
+func (a *Activity) MovesMoney() bool {
+	return a.Operation == opTransfer || a.Operation == opCreateAgent || a.Operation == opCloseAgent
+}
+
 // activityOf returns the agent's account and the entry of a command, without stamp and outcome.
 // owner is the account that gives the command about the agent, 0 if the agent gives it itself.
 func activityOf(cmd core.Command, events []core.Event) (agent, owner core.UserID, a Activity) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,15 +160,22 @@ func TestAgentRoutes(t *testing.T) {
 	if *a.APIKey != key.ID || *a.ClientOrderID != 5 || a.OrderID != nil {
 		t.Errorf("the newest activity is %+v, want client order 5 of key %s, without an order", a, key.ID)
 	}
+	if o := a.Order; o == nil || *o != (schemas.ActivityOrder{MarketID: 1, Generation: o.Generation, Category: 1, Side: "buy", Outcome: "yes", Type: "limit", Tick: 4000, Qty: 1, Status: "rejected", Reason: "mandate_violation"}) {
+		t.Errorf("the order of the newest activity is %+v", o)
+	}
 	if a := page.Activity[1]; a.Operation != "resume_agent" || a.Code != "" || a.APIKey != nil {
 		t.Errorf("the activity before it is %+v, want resume_agent without an error and a key", a)
 	}
 	var operations []string
+	var amounts []schemas.Signed
 	for cursor := page.Cursor; ; cursor = page.Cursor {
 		page = schemas.ActivityList{}
 		v.ask(carol, "GET", path+"/activity?limit=3&cursor="+cursor, "", 200, &page)
 		for _, a := range page.Activity {
 			operations = append(operations, a.Operation)
+			if a.Amount != nil {
+				amounts = append(amounts, *a.Amount)
+			}
 		}
 		if page.Cursor == "" {
 			break
@@ -175,6 +183,9 @@ func TestAgentRoutes(t *testing.T) {
 	}
 	if got := strings.Join(operations, " "); got != "halt_agent halt_agent transfer transfer transfer transfer transfer transfer transfer set_mandate set_mandate set_mandate create_key create_agent" {
 		t.Errorf("activity: %s", got)
+	}
+	if want := []schemas.Signed{-207_000, 7000, 200_000}; !slices.Equal(amounts, want) {
+		t.Errorf("the transfers of the activity are %v, want %v", amounts, want)
 	}
 
 	wants(carol, "DELETE", path+"/keys/"+key.ID, "", 200, "")

@@ -135,11 +135,21 @@ func TestApprovals(t *testing.T) {
 	// The activity says who did what.
 	var list schemas.ActivityList
 	v.ask(carol, "GET", fmt.Sprintf("/agents/%d/activity", agent), "", 200, &list)
-	seen := map[string]int{}
+	seen, statuses := map[string]int{}, map[string]bool{}
 	for _, a := range list.Activity {
 		if a.ApprovalID != nil && a.OrderID == nil && (a.APIKey == nil) == (a.Operation != "place_order") {
 			seen[a.Operation]++
 		}
+		if a.ApprovalID != nil {
+			if o := a.Order; o == nil || o.Category != 1 || o.Qty == 0 || o.Tick == 0 {
+				t.Errorf("%s of approval %d: the order is %+v", a.Operation, *a.ApprovalID, o)
+				continue
+			}
+			statuses[a.Order.Status] = true
+		}
+	}
+	if len(statuses) < 3 || !statuses["rejected"] || !statuses["resting"] {
+		t.Errorf("the orders that were asked for are %v", statuses)
 	}
 	if seen["place_order"] != 5 || seen["approve_order"] != 2 || seen["reject_order"] != 1 {
 		t.Errorf("the activity has %v", seen)

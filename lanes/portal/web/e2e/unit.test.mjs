@@ -590,6 +590,7 @@ test('the equity is that of the ledger after each round, with open positions at 
   assert.deepEqual(moments.map((m) => [m.at / HOUR / 1000, m.equity, ...m.rounds.map((r) => r.round_number)]), [[0, 1041], [2, 1000, '1'], [49, 1030, '2'], [51, 1035]])
   // Rounds that end together are one moment: what is between them was never the equity.
   const together = equityOf(LEDGER, ROUNDS, [{ round_number: '1', ts: `${49 * HOUR - 1}900000000` }])
+  assert.deepEqual(together.map((m) => m.moved), [1041, 0, 0])
   assert.deepEqual(together.map((m) => [m.equity, ...m.rounds.map((r) => r.round_number)]), [[1041], [1030, '1', '2'], [1035]])
   assert.deepEqual(equityOf([], [], []), [])
   // A round that became final without a row of its own counts from its last fill on.
@@ -722,8 +723,8 @@ test('the bounds that are set are listed as in the form, with what is used and w
 test('what an agent did is said in words, with why it was refused', async () => {
   const { done } = await load('agents/activity.ts')
   const said = (operation, more) => {
-    const { text, why } = done({ operation, api_key: 'k', code: '', ...more })
-    return why ? `${text}: ${why}` : text
+    const { text, what, why } = done({ operation, api_key: 'k', code: '', ...more })
+    return [text, what, why].filter(Boolean).join(': ')
   }
   assert.equal(said('place_order'), 'Placed an order')
   assert.equal(said('place_order', { approval_id: '3' }), 'Asked you to approve an order')
@@ -737,6 +738,14 @@ test('what an agent did is said in words, with why it was refused', async () => 
   assert.equal(said('approve_order', { api_key: null, approval_id: '3' }), 'You approved an order')
   assert.equal(said('transfer', { api_key: null, code: 'insufficient_balance' }), 'You could not move money: there was not enough free cash.')
   assert.equal(said('new_tool'), 'Did new tool')
+  const order = { market_id: 3, generation: 9, category: 1, side: 'buy', outcome: 'yes', type: 'limit', tick: 5500, qty: 1500, filled_qty: 0, status: 'resting' }
+  assert.equal(said('place_order', { order }), 'Placed an order: buy 1,500 YES at 55¢ or less, BTC 60 s; rests')
+  assert.equal(said('place_order', { order: { ...order, filled_qty: 1500, status: 'executed' } }), 'Placed an order: buy 1,500 YES at 55¢ or less, BTC 60 s; filled')
+  assert.equal(said('place_order', { order: { ...order, side: 'sell', category: undefined, filled_qty: 2, status: 'canceled' } }), 'Placed an order: sell 1,500 YES at 55¢ or more; 2 of 1,500 filled')
+  assert.equal(said('place_order', { code: 'mandate_violation', rule: 'max_order_cost', order: { ...order, status: 'rejected', reason: 'mandate_violation' } }), 'Could not place an order: buy 1,500 YES at 55¢ or less, BTC 60 s: the order costs too much.')
+  assert.equal(said('approve_order', { api_key: null, approval_id: '3', order: { ...order, status: 'refused', reason: 'insufficient_balance' } }), 'You approved an order: buy 1,500 YES at 55¢ or less, BTC 60 s; not placed: the free cash of the agent does not cover it.')
+  assert.equal(said('transfer', { api_key: null, amount: '-70000' }), 'You moved money: $7.00 back to you')
+  assert.equal(said('create_agent', { api_key: null, amount: '2500000' }), 'You created the agent: $250.00 to the agent')
 })
 
 test('each operation of the activity has words', async () => {
@@ -1175,7 +1184,7 @@ async function operatorOf(answers) {
 }
 
 const WELL = {
-  '/livez': { live: true, ready: true, reasons: [], warnings: [] }, '/admin/whoami': { name: 'ann', role: 'admin', actions: [], four_eyes: null },
+  '/livez': { live: true, ready: true, reasons: [], warnings: [] }, '/admin/whoami': { name: 'ann', role: 'admin', actions: [], created_ts: '0', four_eyes: null },
   '/admin/feeds': { feeds: [] }, '/admin/markets': { markets: [], as_of_seq: '5' }, '/admin/withdrawals': { withdrawals: [], cursor: '' }, '/admin/approvals': { approvals: [] },
   '/admin/day': { since_ts: '0', interval_seconds: 300, places: 64, intervals: [] },
 }

@@ -1,6 +1,7 @@
-import { refused } from '../approvals/approval.ts'
-import { words } from '../shared/format.ts'
-import type { Activity } from '../venue/wire.ts'
+import { limit, refused } from '../approvals/approval.ts'
+import { dollars, grouped, words } from '../shared/format.ts'
+import { ofCategory } from '../shared/names.ts'
+import type { Activity, ActivityOrder } from '../venue/wire.ts'
 import { refusal } from './mandate.ts'
 
 // OPERATIONS are what an agent or its owner does, as the past and the plain form of a verb, and its object.
@@ -33,9 +34,10 @@ const OPERATIONS: Record<string, [string, string, string]> = {
   reject_order: ['rejected', 'reject', 'an order'],
 }
 
-// Done is an entry of the activity in words: what was done or tried, and why the venue refused it.
+// Done is an entry of the activity in words: what was done or tried, with what, and why the venue refused it.
 export interface Done {
   text: string
+  what: string
   why: string
 }
 
@@ -44,7 +46,21 @@ export function done(a: Activity): Done {
   const [past, plain, object] = OPERATIONS[a.operation] ?? ['did', 'do', words(a.operation)]
   const owner = a.api_key === null
   const text = a.code ? `could not ${plain} ${object}` : a.operation === 'place_order' && a.approval_id ? 'asked you to approve an order' : `${past} ${object}`
-  return { text: owner ? `You ${text}` : text.charAt(0).toUpperCase() + text.slice(1), why: a.code ? reason(a) : '' }
+  const what = a.order ? `${ordered(a.order)}${a.code ? '' : became(a.order)}` : a.amount ? `${dollars(Math.abs(Number(a.amount)))} ${Number(a.amount) < 0 ? 'back to you' : 'to the agent'}` : ''
+  const refusedLater = a.operation === 'approve_order' && a.order?.status === 'refused' // by a check of the placement
+  return { text: owner ? `You ${text}` : text.charAt(0).toUpperCase() + text.slice(1), what, why: a.code ? reason(a) : refusedLater ? refused(a.order!.reason ?? '') : '' }
+}
+
+// ordered is an order in words: "buy 3 YES at 55¢ or less, BTC 60 s".
+function ordered(o: ActivityOrder): string {
+  return `${o.side} ${grouped(o.qty)} ${o.outcome.toUpperCase()} ${limit(o)}${o.category ? `, ${ofCategory(o.category)}` : ''}`
+}
+
+// became is what an order has come to.
+function became(o: ActivityOrder): string {
+  if (o.filled_qty === o.qty) return '; filled'
+  if (o.filled_qty > 0) return `; ${grouped(o.filled_qty)} of ${grouped(o.qty)} filled`
+  return { resting: '; rests', canceled: '; canceled', expired: '; expired', refused: '; not placed' }[o.status] ?? ''
 }
 
 function reason(a: Activity): string {

@@ -18,7 +18,7 @@ export function wanted(o: Order): string {
 }
 
 // limit is the worst price of the order.
-export function limit(o: Order): string {
+export function limit(o: Pick<Order, 'side' | 'tick'>): string {
   return `at ${quote(o.tick)} or ${o.side === 'buy' ? 'less' : 'more'}`
 }
 

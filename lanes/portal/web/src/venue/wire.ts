@@ -431,6 +431,22 @@ export interface Activity {
   approval_id?: U64 // asked for or decided
   code: string
   rule?: string
+  order?: ActivityOrder // that the command placed, asked for or named
+  amount?: string // of a transfer in pips, above 0 to the agent
+}
+
+export interface ActivityOrder {
+  market_id: number
+  generation: number
+  category?: number
+  side: Side
+  outcome: OutcomeName
+  type: 'limit' | 'market'
+  tick: number
+  qty: number
+  filled_qty: number
+  status: string // of the order, or of the approval if nothing was placed
+  reason?: string
 }
 
 export interface NewKey {
