@@ -8,7 +8,10 @@ export interface Moment {
   at: number
   equity: number
   rounds: RoundResult[] // that ended then
+  moved: number // by deposits, withdrawals and transfers
 }
+
+const MONEY: Record<string, true> = { deposit: true, withdrawal: true, withdrawal_returned: true, transfer: true } // kinds of the ledger
 
 const MOMENT_MS = 1000 // what happens within it is one moment: rounds of several series end together
 
@@ -31,20 +34,23 @@ export function equityOf(ledger: readonly LedgerRow[], rounds: readonly RoundRes
   const live = new Set(rounds.filter((r) => r.profit === null).map((r) => r.round_number))
   const ends = endsOf(ledger, settlements)
   const made = new Map<string, number>()
-  const others: { at: number; by: number; round?: RoundResult }[] = []
+  const others: { at: number; by: number; moved?: number; round?: RoundResult }[] = []
   let equity = Number(newest.balance_after)
   for (const row of ledger) {
     const [by, number] = [Number(row.amount), row.round_number]
-    if (number === undefined || !ofRound.has(row.kind)) others.push({ at: ms(row.ts), by })
+    if (number === undefined || !ofRound.has(row.kind)) others.push({ at: ms(row.ts), by, moved: MONEY[row.kind] ? by : 0 })
     else if (live.has(number)) equity -= by
     else made.set(number, (made.get(number) ?? 0) + by)
   }
-  const changes = [...[...made].map(([number, by]) => ({ at: ends.get(number)!, by, round: final.get(number) })), ...others].sort((a, b) => b.at - a.at)
+  const changes = [...[...made].map(([number, by]) => ({ at: ends.get(number)!, by, moved: 0, round: final.get(number) })), ...others].sort((a, b) => b.at - a.at)
   const out: Moment[] = []
   for (const c of changes) {
     const last = out.at(-1)
-    if (last && last.at - c.at < MOMENT_MS) last.rounds.unshift(...(c.round ? [c.round] : []))
-    else out.push({ at: c.at, equity, rounds: c.round ? [c.round] : [] })
+    const [rounds, moved] = [c.round ? [c.round] : [], c.moved ?? 0]
+    if (last && last.at - c.at < MOMENT_MS) {
+      last.rounds.unshift(...rounds)
+      last.moved += moved
+    } else out.push({ at: c.at, equity, rounds, moved })
     equity -= c.by
   }
   return out.reverse()
