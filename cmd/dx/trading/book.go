@@ -50,11 +50,11 @@ func (b *Book) Run(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(out, "market %d, generation %d, seq %s\n", o.MarketID, o.Generation, o.AsOfSeq)
 	t := cli.NewTable(">YES", ">QTY", ">= NO BID")
 	for i := len(o.No) - 1; i >= 0; i-- { // the YES ask is 10000 minus the NO bid
-		t.Row(Cents(10000-o.No[i][0]), fmt.Sprint(o.No[i][1]), Cents(o.No[i][0]))
+		t.Row(Cents(10000-o.No[i][0]), o.No[i][1], Cents(o.No[i][0]))
 	}
 	t.Row("---", "---", "---")
 	for _, l := range o.Yes {
-		t.Row(Cents(l[0]), fmt.Sprint(l[1]), "")
+		t.Row(Cents(l[0]), l[1], "")
 	}
 	return t.Print(out, "")
 }

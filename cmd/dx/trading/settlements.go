@@ -68,8 +68,8 @@ func printSettlements(out io.Writer, zone cli.Zone, rows []schemas.Settlement, e
 		if s.Profit != nil {
 			profit = cli.FormatGain(int64(*s.Profit), cli.HasColor(out))
 		}
-		t.Row(zone.Format(s.Ts, time.DateTime), series, fmt.Sprint(s.MarketID), s.RoundNumber.String(), result(s.OutcomeStatus, s.Winner),
-			fmt.Sprint(s.YesQty), fmt.Sprint(s.NoQty), cli.FormatDollars(s.Payout.Int64()), cost, profit)
+		t.Row(zone.Format(s.Ts, time.DateTime), series, cli.ID(s.MarketID), cli.ID(s.RoundNumber), result(s.OutcomeStatus, s.Winner),
+			s.YesQty, s.NoQty, cli.FormatDollars(s.Payout.Int64()), cost, profit)
 	}
 	return t.Print(out, empty)
 }
@@ -123,7 +123,7 @@ func printPrices(out io.Writer, zone cli.Zone, rows []schemas.PriceRow) error {
 	t := cli.NewTable(zone.Column("TIME"), ">OPEN", ">HIGH", ">LOW", ">CLOSE", ">SOURCES")
 	for i := range rows {
 		r := &rows[i]
-		t.Row(zone.Format(r.Ts, time.DateTime), cli.FormatPrice(r.Open), cli.FormatPrice(r.High), cli.FormatPrice(r.Low), cli.FormatPrice(r.Close), fmt.Sprint(r.Sources))
+		t.Row(zone.Format(r.Ts, time.DateTime), cli.FormatPrice(r.Open), cli.FormatPrice(r.High), cli.FormatPrice(r.Low), cli.FormatPrice(r.Close), r.Sources)
 	}
 	return t.Print(out, "No prices.")
 }
