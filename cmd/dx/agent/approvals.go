@@ -19,7 +19,7 @@ type (
 	approvals struct {
 		ownerFlags
 		Status string `help:"Only these: waiting, placed, refused, rejected, expired, canceled." placeholder:"LIST"`
-		Limit  int    `help:"Rows, 1 to 1000." default:"20"`
+		Limit  int    `help:"Rows, 1 to 1000." default:"20" within:"1,1000"`
 		Cursor string `help:"Cursor of the previous page." placeholder:"CURSOR"`
 	}
 	approve     struct{ decisionCmd }

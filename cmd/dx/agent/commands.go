@@ -67,7 +67,7 @@ type (
 	show     struct{ agentCmd }
 	activity struct {
 		agentCmd
-		Limit  int    `help:"Rows, 1 to 1000." default:"20"`
+		Limit  int    `help:"Rows, 1 to 1000." default:"20" within:"1,1000"`
 		Cursor string `help:"Cursor of the previous page." placeholder:"CURSOR"`
 	}
 	fund     struct{ transferCmd }

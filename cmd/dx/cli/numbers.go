@@ -48,8 +48,11 @@ func GroupedIn[N integer](n N, width int) string {
 // 0x10, 1_000 and +5 are errors. Every integer that a user gives is parsed by it.
 func ParseUint(text string, bits int) (uint64, error) {
 	var n schemas.U64
-	if err := n.UnmarshalText([]byte(text)); err != nil || uint64(n)>>(bits-1)>>1 != 0 {
-		return 0, fmt.Errorf("must be a whole number, at most %d, and not %q", uint64(1)<<(bits-1)<<1-1, text)
+	switch err := n.UnmarshalText([]byte(text)); {
+	case strings.Trim(text, "0123456789") != "" || text == "":
+		return 0, fmt.Errorf("must be a whole number, and not %q", text)
+	case err != nil || uint64(n)>>(bits-1)>>1 != 0:
+		return 0, fmt.Errorf("must be at most %s, and not %s", Grouped(uint64(1)<<(bits-1)<<1-1), text)
 	}
 	return uint64(n), nil
 }

@@ -225,9 +225,9 @@ func (m Model) onEditKey(name string) (tea.Model, tea.Cmd) {
 // of its round, so that it cannot reach a later one.
 func (m *Model) buildOrder() (o schemas.PlaceOrder, err error) {
 	t := &m.ticket
-	qty, err := cli.ParseUint(t.fields[qtyField], 63)
-	if err != nil || qty < 1 {
-		return o, fmt.Errorf("contracts: a whole number, at least 1")
+	qty, err := cli.ParseWithin(t.fields[qtyField], 1, schemas.QtyMax)
+	if err != nil {
+		return o, fmt.Errorf("contracts: a whole number from 1 to %s", cli.Grouped(int64(schemas.QtyMax)))
 	}
 	o = schemas.PlaceOrder{MarketID: schemas.Int(t.round.MarketID), Generation: schemas.Int(t.round.Generation), Side: t.side, Outcome: t.outcome, Qty: schemas.Int(qty)}
 	if t.fields[priceField] == "" {

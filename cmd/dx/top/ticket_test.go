@@ -112,10 +112,11 @@ func TestTicketFields(t *testing.T) {
 		{"b down 9 9 backspace x ! enter", "buy yes 10  900 - 0"},
 		{"b . enter", "buy yes 10 market - 5600 103000"},
 		{"b backspace backspace backspace enter", "contracts: a whole number"},
-		{"b 0 enter", "contracts: a whole number"},
+		{"b 0 enter", "contracts: a whole number from 1 to 1,000,000"},
+		{"b 1 0 0 0 0 0 1 enter", "contracts: a whole number from 1 to 1,000,000"},
 		{"b tab 1 0 0 enter", "limit: prices are in cents"},
 		{"b tab 5 0 . 5 enter", "limit: prices are 1 to 99.9 cents"},
-		{"b tab . . enter", "limit: must be a decimal number"},
+		{"b tab . . enter", "limit: prices are in cents"},
 		{"j b enter", "nobody offers that now"},
 	} {
 		s := busy(t).play(strings.Fields(c.keys)...)

@@ -15,7 +15,7 @@ type Book struct {
 	cli.ClientFlags
 	MarketID uint32     `arg:"" optional:"" help:"Market slot; see dx markets."`
 	Series   SeriesFlag `help:"The live market of this series, such as btc-15m, instead of a slot." predictor:"series" placeholder:"NAME"`
-	Depth    int        `help:"Price levels per side." default:"10"`
+	Depth    int        `help:"Price levels per side, 1 to 1000." default:"10" within:"1,1000"`
 	JSON     bool       `help:"Print the venue's answer as JSON."`
 }
 
