@@ -136,7 +136,7 @@ func (o *PlaceOrder) FaultOfReject(r core.Reject) *Fault {
 	case core.BadQty:
 		return newFault(r.String(), "qty", "", "an integer from 1 to 1000000")
 	case core.ClientOrderIDRequired:
-		return newFault(r.String(), "client_order_id", "", "a string of decimal digits, not 0, new for every order")
+		return newFault(r.String(), "client_order_id", "", "a whole number as a string, not 0, new for every order")
 	case core.CrossedQuote:
 		return newFault(r.String(), "tick", "", "that of the bid is below that of the ask")
 	case core.BadPriceTick:

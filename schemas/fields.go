@@ -191,9 +191,9 @@ func (f *field) describeItem() string {
 	switch f.kind {
 	case kindU64:
 		if f.nonzero {
-			return "a string of decimal digits, at most 2^64 − 1, not 0"
+			return "a whole number as a string, at most 2^64 − 1, not 0"
 		}
-		return "a string of decimal digits, at most 2^64 − 1"
+		return "a whole number as a string, at most 2^64 − 1"
 	case kindInt:
 		return "an integer" + describeRange(f.Min, f.Max)
 	case kindBool:

@@ -14,9 +14,10 @@ import (
 type U64 uint64
 
 var (
-	errDigits  = errors.New("not a string of decimal digits")
+	errDigits  = errors.New("not a whole number as a string")
 	errU64     = errors.New("over 2^64 − 1")
 	errInteger = errors.New("not an integer")
+	errFixed   = errors.New("not a decimal number")
 	errDollars = errors.New("not dollars over 0 with at most two decimals")
 )
 
@@ -134,7 +135,7 @@ func appendFixed(dst []byte, n uint64, places int) []byte {
 func parseFixed(text []byte, places int) (uint64, error) {
 	whole, fraction, _ := bytes.Cut(text, []byte{'.'})
 	if len(whole) == 0 || len(fraction) > places {
-		return 0, errDigits
+		return 0, errFixed
 	}
 	digits := append(append(make([]byte, 0, len(whole)+places), whole...), fraction...)
 	for range places - len(fraction) {
@@ -142,6 +143,9 @@ func parseFixed(text []byte, places int) (uint64, error) {
 	}
 	var n U64
 	err := n.UnmarshalText(digits)
+	if errors.Is(err, errDigits) {
+		err = errFixed
+	}
 	return uint64(n), err
 }
 

@@ -45,6 +45,8 @@ func TestAdmin(t *testing.T) {
 		{"admin complete 1", 1, "unknown_withdrawal (404)"},
 		{"admin reject 1", 1, "unknown_withdrawal (404)"},
 		{"admin tick 0 desk 0", 1, "schema_violation"},
+		{"admin tick wti desk 0", 1, "schema_violation"},
+		{"admin tick oil desk 1", 2, `"oil" is not BTC, gold or WTI`},
 		{"admin snapshot", 0, `"state_hash":"`},
 		{"admin state", 0, `"deposits":"`},
 		{"admin audit --user 7 --action suspend_user", 0, `"who":"operator","why":"","action":"suspend_user","user_id":7}],"cursor":""`},

@@ -75,14 +75,14 @@ func copyAndVerify(ctx context.Context, out io.Writer, from, to string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "copied %d files, %.1f MB\n", result.Files, float64(result.Bytes)/1e6)
+	fmt.Fprintf(out, "copied %s files, %.1f MB\n", cli.Grouped(result.Files), float64(result.Bytes)/1e6)
 	show := progressTo(os.Stderr, to)
 	p, err := engine.Verify(to, show.update)
 	show.Clear()
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "whole: %d groups replayed, up to seq %d\nstate hash %x\n", p.Groups, p.Seq, p.Hash)
+	_, err = fmt.Fprintf(out, "whole: %s groups replayed, up to seq %d\nstate hash %x\n", cli.Grouped(p.Groups), p.Seq, p.Hash)
 	return err
 }
 

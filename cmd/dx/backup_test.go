@@ -26,7 +26,7 @@ func deposits(v *servertest.Venue, name string, n int) {
 }
 
 // wholeLine matches the last lines of a copy that verifies.
-var wholeLine = regexp.MustCompile(`(?m)^whole: \d+ groups replayed, up to seq (\d+)\nstate hash ([0-9a-f]{64})$`)
+var wholeLine = regexp.MustCompile(`(?m)^whole: [\d,]+ groups replayed, up to seq (\d+)\nstate hash ([0-9a-f]{64})$`)
 
 // copied runs dx backup or dx restore, and returns the seq and the state hash that it prints.
 func copied(t *testing.T, args ...string) (seq, hash string) {

@@ -146,7 +146,7 @@ func TestCommands(t *testing.T) {
 		{"prices", "history wti --step 1 --limit 2", 0, "SOURCES"},
 		{"prices as JSON", "history --json --limit 1", 0, `{"feed":0,"step_secs":60,"rows":[{"ts":"`},
 		{"prices of a feed that is not", "history silver", 2, `"silver" is not BTC, gold or WTI`},
-		{"prices of a long step", "history --step 3601", 2, "--step: must be 1 to 3600"},
+		{"prices of a long step", "history --step 3601", 2, "--step: must be a whole number from 1 to 3,600, and not \"3601\""},
 		{"buy as a command", "buy yes 1 @1 --json " + series, 0, `"status":"resting"`},
 		{"sell as a command", "sell no 1 @99 " + series, 1, "insufficient_position"},
 		{"help about a command", "help order", 0, "Usage: dx order"},

@@ -118,7 +118,7 @@ func (e *exportCmd) summary(m export.Manifest, r mirror.Range) string {
 	if len(m.Files) == 1 {
 		word = "file"
 	}
-	text := fmt.Sprintf("wrote %d rows in %d %s to %s", m.Rows, len(m.Files), word, cli.RelativePath(e.Out))
+	text := fmt.Sprintf("wrote %s rows in %d %s to %s", cli.Grouped(m.Rows), len(m.Files), word, cli.RelativePath(e.Out))
 	if m.Rows == 0 {
 		return text + ": the mirror has no row in this range\n"
 	}

@@ -68,7 +68,7 @@ func sourceTable(p *feeds.Poster) string {
 	var b strings.Builder
 	t := cli.NewTable("FEED", "SOURCE", "PRICE", "AGE", "STATE", "RECONNECTS", "MESSAGES", "DROPPED", "LAST ERROR")
 	for _, s := range p.States() {
-		t.Row(s.Feed.String(), s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), fmt.Sprint(s.Reconnects()), fmt.Sprint(s.Counts.Messages), fmt.Sprint(s.Dropped()), errText(s.Err))
+		t.Row(s.Feed.String(), s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), s.Reconnects(), s.Counts.Messages, s.Dropped(), errText(s.Err))
 	}
 	for f := range core.Feed(core.Feeds) {
 		if last := p.Stats(f).Last; last.Price > 0 {
@@ -151,7 +151,7 @@ func (r *feedsRecordCmd) Run(ctx context.Context, out io.Writer) (err error) {
 	err = repeatUntil(ctx, time.Second, r.For, rec.Flush) // a full disk ends the recording
 	stop()
 	err = errors.Join(err, rec.Flush())
-	fmt.Fprintf(out, "%d prices in %s\n", rec.Rows(), r.Out)
+	fmt.Fprintf(out, "%s prices in %s\n", cli.Grouped(rec.Rows()), r.Out)
 	return err
 }
 

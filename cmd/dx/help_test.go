@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,40 @@ func TestHelpWithoutACommand(t *testing.T) {
 	_, want, _ := runCommand("--help")
 	if code, out, errs := runCommand(); code != 0 || errs != "" || out != want || !strings.HasPrefix(out, "Usage: dx <command>") {
 		t.Errorf("dx alone: exit %d %s%s, want what dx --help prints", code, out, errs)
+	}
+}
+
+// dx help COMMAND prints what dx COMMAND --help prints, for each command, each command of a command, and every other name.
+func TestHelpOfEveryCommand(t *testing.T) {
+	parser, err := kong.New(&commandLine{}, kong.Name("dx"), kong.Vars{"version": "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := [][]string{{}, {"buy"}, {"sell"}, {"buy", "yes"}, {"help"}, {"help", "buy"}, {"--help"}}
+	var add func(path []string, of *kong.Node)
+	add = func(path []string, of *kong.Node) {
+		for _, child := range of.Children {
+			for _, name := range append([]string{child.Name}, child.Aliases...) {
+				line := append(slices.Clone(path), name)
+				lines = append(lines, line)
+				add(line, child)
+			}
+		}
+	}
+	add(nil, parser.Model.Node)
+	for _, line := range lines {
+		asked := append(slices.Clone(line), "--help")
+		if slices.Contains(line, "--help") {
+			asked = line
+		}
+		want, wanted, _ := runCommand(asked...)
+		code, out, errs := runCommand(append([]string{"help"}, line...)...)
+		if code != 0 || want != 0 || errs != "" || out != wanted || !strings.HasPrefix(out, "Usage: dx") {
+			t.Errorf("dx help %s: exit %d %.200s%.200s, want what dx %[1]s --help prints: exit %d %.200s", strings.Join(line, " "), code, out, errs, want, wanted)
+		}
+	}
+	if len(lines) < 90 {
+		t.Errorf("only %d names", len(lines))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -100,7 +101,11 @@ func asCommand(args []string) []string {
 	case len(args) == 0:
 		return []string{"--help"}
 	case args[0] == "help":
-		return append(slices.Clone(args[1:]), "--help")
+		of := asCommand(args[1:])
+		if slices.Contains(of, "--help") { // twice, it would be printed twice
+			return of
+		}
+		return append(slices.Clone(of), "--help")
 	case args[0] == "buy" || args[0] == "sell":
 		return append([]string{"order"}, args...)
 	}
@@ -135,6 +140,7 @@ func run(args []string, out, errs io.Writer) int {
 	var cmd *kong.Context
 	if err == nil {
 		cmd, err = parser.Parse(args)
+		err = explainNegative(parser, args, err)
 	}
 	if code >= 0 { // --help or --version has printed its output
 		return code
@@ -165,6 +171,19 @@ func run(args []string, out, errs io.Writer) int {
 		return exitCode(err)
 	}
 	return 0
+}
+
+// explainNegative returns what an argument says to a number with a minus sign, which the parser takes for a flag.
+func explainNegative(parser *kong.Kong, args []string, err error) error {
+	at := slices.IndexFunc(args, func(arg string) bool { return len(arg) > 1 && arg[0] == '-' && arg[1] >= '0' && arg[1] <= '9' })
+	if err == nil || at < 0 {
+		return err
+	}
+	_, rejected := parser.Parse(slices.Insert(slices.Clone(args), at, "--"))
+	if rejected != nil && strings.Contains(rejected.Error(), strconv.Quote(args[at])) {
+		return rejected
+	}
+	return err
 }
 
 // fromVariable matches how kong names the variable of a value that it rejects, with the value.

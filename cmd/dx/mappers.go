@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 
@@ -55,21 +54,36 @@ func decodeToken(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
+// decodeInteger decodes an integer, which a tag such as within:"1,1000" bounds.
 func decodeInteger(ctx *kong.DecodeContext, target reflect.Value) error {
 	t, err := ctx.Scan.PopValue("integer")
 	if err != nil {
 		return err
 	}
-	n, err := cli.ParseUint(fmt.Sprint(t.Value), target.Type().Bits())
+	bits := target.Type().Bits()
+	if target.CanInt() {
+		bits-- // that of the sign
+	}
+	n, err := parseInteger(ctx.Value.Tag, fmt.Sprint(t.Value), bits)
 	switch {
 	case err != nil:
 		return err
 	case target.CanUint():
 		target.SetUint(n)
-	case n > math.MaxInt64 || target.OverflowInt(int64(n)):
-		return errors.New("is too large")
 	default:
 		target.SetInt(int64(n))
 	}
 	return nil
+}
+
+func parseInteger(tag *kong.Tag, text string, bits int) (uint64, error) {
+	bounds := tag.Get("within")
+	if bounds == "" {
+		return cli.ParseUint(text, bits)
+	}
+	var least, most uint64
+	if _, err := fmt.Sscanf(bounds, "%d,%d", &least, &most); err != nil {
+		return 0, fmt.Errorf("has no bounds: %w", err)
+	}
+	return cli.ParseWithin(text, least, most)
 }

@@ -6,11 +6,14 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"duplex/schemas"
 )
 
 // TestIntegersAreDecimal gives texts to every argument and flag of the command tree that is an integer:
@@ -99,7 +102,40 @@ func TestIntegersOfVariablesAndFiles(t *testing.T) {
 	if code, out := show("--min-sources", "BTC=0x2"); code != 2 {
 		t.Errorf("exit %d: %.300s", code, out)
 	}
-	expectCommand(t, 2, "a whole number", "order", "buy", "yes", "0x10", "@10", "--series", "btc-15m")
+	const qty = "<qty>: must be a whole number from 1 to 1,000,000, and not "
+	for _, text := range []string{"0x10", "0", "-5", "-0x10", "1000001", "18446744073709551616"} {
+		expectCommand(t, 2, qty+strconv.Quote(text), "order", "buy", "yes", text, "@10", "--series", "btc-15m")
+		expectCommand(t, 2, qty+strconv.Quote(text), "buy", "yes", text)
+		expectCommand(t, 2, qty+strconv.Quote(text), "replace", "7", text, "@10")
+	}
+	expectCommand(t, 2, `--limit: must be a whole number from 1 to 1,000, and not "0"`, "orders", "--limit", "0")
+	expectCommand(t, 2, `--group: must be at most 4,294,967,295, and not 4294967296`, "buy", "yes", "1", "--group", "4294967296")
+	expectCommand(t, 2, "unknown flag -x", "buy", "yes", "-x")
+}
+
+// TestBoundsAreTheVenues checks that the bounds of arguments are those of the venue.
+func TestBoundsAreTheVenues(t *testing.T) {
+	parser, err := kong.New(&commandLine{}, kong.Name("dx"), kong.Vars{"version": "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := map[string]int{}
+	for _, leaf := range parser.Model.Leaves(false) {
+		values := slices.Clone(leaf.Positional)
+		for _, f := range leaf.Flags {
+			values = append(values, f.Value)
+		}
+		for _, v := range values {
+			if most, bounded := map[string]int{"qty": schemas.QtyMax, "limit": schemas.PageMax}[v.Name]; bounded {
+				if checked[v.Name]++; v.Tag.Get("within") != fmt.Sprintf("1,%d", most) {
+					t.Errorf("%s %s is within %q", leaf.Path(), v.Name, v.Tag.Get("within"))
+				}
+			}
+		}
+	}
+	if checked["qty"] != 2 || checked["limit"] < 10 {
+		t.Errorf("only %v", checked)
+	}
 }
 
 // TestSecretsAreTrimmed checks that every secret of a flag, a variable, the settings file or a profile may

@@ -77,7 +77,7 @@ func (p *proofWriteCmd) Run(out io.Writer) error {
 	case err != nil:
 		return err
 	default:
-		fmt.Fprintf(out, "wrote %s: %d bytes\n", cli.RelativePath(p.Out), size)
+		fmt.Fprintf(out, "wrote %s: %s bytes\n", cli.RelativePath(p.Out), cli.Grouped(size))
 	}
 	printReport(out, &report)
 	fmt.Fprintln(out, "The file holds commands of other accounts. It is for the operator and for auditors: give it to nobody else.")
@@ -141,8 +141,8 @@ func printReport(out io.Writer, r *proof.Report) {
 	}
 	fmt.Fprintf(out, "round %d, %s, market %d, generation %d\n", r.Round, trading.SeriesName(r.Category), r.Market, r.Generation)
 	fmt.Fprintf(out, "strike       %s\nsettle price %s%s; %d of %d s have a price\nwinner       %s\n", assetPrice(r.Strike), assetPrice(r.SettlePrice), by, r.Covered, r.Window, r.Winner)
-	fmt.Fprintf(out, "payouts      %s to %d accounts for %d pairs, after %d fills\n", cli.FormatDollars(int64(r.Paid)), r.Accounts, r.Pairs, r.Fills)
-	fmt.Fprintf(out, "groups       %d\n  first      %d, chain %x\n  last       %d, chain %x\n", r.Groups, r.First.Number, r.First.Chain, r.Last.Number, r.Last.Chain)
+	fmt.Fprintf(out, "payouts      %s to %s accounts for %s pairs, after %s fills\n", cli.FormatDollars(int64(r.Paid)), cli.Grouped(r.Accounts), cli.Grouped(r.Pairs), cli.Grouped(r.Fills))
+	fmt.Fprintf(out, "groups       %s\n  first      %d, chain %x\n  last       %d, chain %x\n", cli.Grouped(r.Groups), r.First.Number, r.First.Chain, r.Last.Number, r.Last.Chain)
 	fmt.Fprintf(out, "SHA-256      %x\n", r.SHA256)
 }
 

@@ -34,7 +34,7 @@ func drawStart(term io.Writer, began time.Time) func(p server.Progress, now time
 			fmt.Fprint(term, "\r\x1b[K")
 		case now.Sub(drawn) >= startRedrawInterval:
 			drawn = now
-			fmt.Fprintf(term, "\r\x1b[K%s: %d %% of %d %s", p.Phase, p.Done*100/max(p.Total, 1), p.Total, p.Unit)
+			fmt.Fprintf(term, "\r\x1b[K%s: %d %% of %s %s", p.Phase, p.Done*100/max(p.Total, 1), cli.Grouped(p.Total), p.Unit)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"duplex/cmd/dx/cli"
@@ -23,9 +24,9 @@ type topCmd struct {
 }
 
 func (t *topCmd) Help() string {
-	return `Up and down select a series, q quits, ? shows the keys. b and s open a ticket to buy or sell, c closes what you hold, first by redeeming pairs of YES and NO and then by selling the rest, x cancels your orders in the market; nothing is sent before you answer y to what it would do. A ticket without a limit is a market order that fills at most 2 cents beyond the best price. A ticket closes when its round ends.
+	return "Trade on a screen. Its keys and signs, which ? shows too:\n\n  " + strings.ReplaceAll(strings.TrimRight(top.Help(), "\n"), "\n", "\n  ") + `
 
-▲ marks a price above the strike or a taker of YES, ▼ the opposite, * a level with an order of yours. YES is the probability that the orders of others imply: the middle of bid and ask, or a bound (≥, ≤) if one side is empty. RESULTS has the last rounds, newest first: Y, N, or - for a void one.
+Nothing is sent before you answer y or Enter to what it would do. A ticket without a limit is a market order that fills at most 2 cents beyond the best price. A ticket closes when its round ends.
 
 The terminal needs 80 by 18 characters, and the screen uses all it has: from 110 columns there are the results of the series in full, from 150 bars and your positions, from 34 lines a chart of the index. There are no colors if NO_COLOR is set.
 

@@ -73,13 +73,13 @@ func (v *verifyCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "whole: %d commands in %d groups, up to seq %d\nstate hash %x\n", p.Commands, p.Groups, p.Seq, p.Hash)
+	fmt.Fprintf(out, "whole: %s commands in %s groups, up to seq %d\nstate hash %x\n", cli.Grouped(p.Commands), cli.Grouped(p.Groups), p.Seq, p.Hash)
 	if v.Rules {
 		fmt.Fprintf(out, "the rules of revision %d give the same states: %d checkpoints and %d snapshots of %v; this program knows up to revision %d\n",
 			p.Rules.Revision, p.Checkpoints, p.Snapshots, time.Duration(p.Ended-p.Began).Round(time.Second), core.RevisionNewest)
 	}
 	if p.Actions > 0 {
-		fmt.Fprintf(out, "%d actions of operators and accounts, each with who and why\n", p.Actions)
+		fmt.Fprintf(out, "%s actions of operators and accounts, each with who and why\n", cli.Grouped(p.Actions))
 	}
 	if p.From > 0 {
 		fmt.Fprintf(out, "replayed from the snapshot at seq %d\n", p.From)

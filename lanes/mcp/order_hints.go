@@ -33,7 +33,7 @@ func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
 	case "bad_qty":
 		x.Field, x.Limit = "qty", "an integer from 1 to 1000000"
 	case "client_order_id_required":
-		x.Field, x.Limit = "client_order_id", "a string of decimal digits, not 0, new for every order"
+		x.Field, x.Limit = "client_order_id", "a whole number as a string, not 0, new for every order"
 	case "insufficient_balance":
 		x.hintBalance(p)
 	case "insufficient_position", "reduce_only_violation":
@@ -91,7 +91,7 @@ func (x *hintBuilder) hintQuote(q *schemas.Quote) {
 	case "bad_qty":
 		x.Field, x.Limit = "qty", "an integer from 1 to 1000000"
 	case "client_order_id_required":
-		x.Field, x.Limit = "client_order_id", "a string of decimal digits, not 0, new for every order"
+		x.Field, x.Limit = "client_order_id", "a whole number as a string, not 0, new for every order"
 	case "bad_price_tick":
 		x.Field, x.Hint = "tick", x.general // the nearest ticks say more than the grid
 		x.nearestTicks([]*schemas.QuoteSide{q.Bid, q.Ask}[x.item%2].Tick)

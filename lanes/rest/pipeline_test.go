@@ -167,7 +167,7 @@ func TestRefusalsNameTheField(t *testing.T) {
 		{alice, "POST", orders + "/batch", `{"orders":[` + order("") + `,` + order(`,"worst_tick":1`) + `]}`, "schema_violation", "orders[1].worst_tick", "orders[1].worst_tick: for market orders alone", "worst_tick: worst_tick"},
 		{alice, "POST", orders, order(`,"":1`), "unknown_field", `""`, `"": no such field`, ""},
 		{alice, "POST", orders, order(`,"q\u200bty":1`), "unknown_field", `"qty"`, `"qty": no such field`, ""},
-		{alice, "DELETE", orders + "/batch", `{"order_ids":["1",2]}`, "schema_violation", "order_ids[1]", "a string of decimal digits", "array"},
+		{alice, "DELETE", orders + "/batch", `{"order_ids":["1",2]}`, "schema_violation", "order_ids[1]", "a whole number as a string", "array"},
 	} {
 		_, _, body := h.Send(h.SignedRequest(c.key, c.method, c.target, []byte(c.body)))
 		var got schemas.ErrorBody

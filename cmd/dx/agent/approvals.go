@@ -19,7 +19,7 @@ type (
 	approvals struct {
 		ownerFlags
 		Status string `help:"Only these: waiting, placed, refused, rejected, expired, canceled." placeholder:"LIST"`
-		Limit  int    `help:"Rows, 1 to 1000." default:"20"`
+		Limit  int    `help:"Rows, 1 to 1000." default:"20" within:"1,1000"`
 		Cursor string `help:"Cursor of the previous page." placeholder:"CURSOR"`
 	}
 	approve     struct{ decisionCmd }
@@ -66,7 +66,7 @@ func (c *approvals) print(out io.Writer, flags string, l *schemas.AgentApprovalL
 		if a.Status == "waiting" {
 			waiting = a.ApprovalID.String() // of those that wait the one with the least time
 		}
-		t.Row(a.ApprovalID.String(), a.Agent, trading.SeriesName(a.Category), a.RoundNumber.String(), trading.AskedOrder(a), dollars(a.Cost), dollars(a.OpenCost), c.Format(a.CreatedTs, time.DateTime), state(a, now))
+		t.Row(cli.ID(a.ApprovalID), a.Agent, trading.SeriesName(a.Category), cli.ID(a.RoundNumber), trading.AskedOrder(a), dollars(a.Cost), dollars(a.OpenCost), c.Format(a.CreatedTs, time.DateTime), state(a, now))
 	}
 	if err := t.Print(out, "Your agents have asked for nothing."); err != nil {
 		return err

@@ -67,7 +67,7 @@ type (
 	show     struct{ agentCmd }
 	activity struct {
 		agentCmd
-		Limit  int    `help:"Rows, 1 to 1000." default:"20"`
+		Limit  int    `help:"Rows, 1 to 1000." default:"20" within:"1,1000"`
 		Cursor string `help:"Cursor of the previous page." placeholder:"CURSOR"`
 	}
 	fund     struct{ transferCmd }
@@ -110,7 +110,7 @@ func (l *list) Run(ctx context.Context, out io.Writer) error {
 	t := cli.NewTable("AGENT", "ACCOUNT", "STATE", "EQUITY", "TODAY", "OPEN COST", "LEFT", "ORDERS TODAY")
 	for i := range agents {
 		a := &agents[i]
-		t.Row(a.Name, fmt.Sprint(a.UserID), a.State, dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), leftToday(a), fmt.Sprint(a.Usage.OrdersDay))
+		t.Row(a.Name, cli.ID(a.UserID), a.State, dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), leftToday(a), a.Usage.OrdersDay)
 	}
 	return t.Print(out, fmt.Sprintf("You have no agents. Make one with: %s agent create bot --fund 50%s", cli.CommandName(), p.flags))
 }
@@ -150,8 +150,8 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 	t.Row("equity", dollars(a.Equity))
 	t.Row("profit today", cli.FormatDollars(int64(a.RealizedToday)))
 	t.Row("open orders and positions", dollars(a.Usage.OpenCost))
-	t.Row("resting orders", fmt.Sprint(a.Usage.OpenOrders))
-	t.Row("orders today", fmt.Sprint(a.Usage.OrdersDay))
+	t.Row("resting orders", a.Usage.OpenOrders)
+	t.Row("orders today", a.Usage.OrdersDay)
 	if left := a.Headroom.MaxDailyLoss; left != nil {
 		t.Row("may still lose today", dollars(*left))
 	}
@@ -159,10 +159,10 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 		t.Row("may still have open", dollars(*left))
 	}
 	if left := a.Headroom.MaxOrdersPerDay; left != nil {
-		t.Row("orders left today", fmt.Sprint(*left))
+		t.Row("orders left today", *left)
 	}
 	if left := a.Headroom.MaxOpenOrders; left != nil {
-		t.Row("orders that may still rest", fmt.Sprint(*left))
+		t.Row("orders that may still rest", *left)
 	}
 	if err := t.PrintRows(out); err != nil {
 		return err
@@ -226,7 +226,7 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 			by = *x.APIKey
 		}
 		if x.OrderID != nil {
-			order = x.OrderID.String()
+			order = cli.ID(*x.OrderID)
 		}
 		switch {
 		case x.Code != "":
@@ -239,7 +239,7 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 		if x.Rule != "" {
 			result += ": " + x.Rule
 		}
-		t.Row(c.Format(x.Ts, time.DateTime), x.Seq.String(), by, x.Operation, order, result)
+		t.Row(c.Format(x.Ts, time.DateTime), cli.ID(x.Seq), by, x.Operation, order, result)
 	}
 	if err := t.Print(out, "No activity."); err != nil || l.Cursor == "" {
 		return err

@@ -210,16 +210,16 @@ func describe(m *schemas.Mandate, zone cli.Zone) (lines []string) {
 		add("trades only in %s", strings.Join(names, ", "))
 	}
 	if m.PriceCollar != nil {
-		add("stays within %d pips of the best price of others", *m.PriceCollar)
+		add("stays within %s pips of the best price of others", cli.Grouped(*m.PriceCollar))
 	}
 	if m.MaxOrderQty != nil {
-		add("orders at most %d contracts at once", *m.MaxOrderQty)
+		add("orders at most %s contracts at once", cli.Grouped(*m.MaxOrderQty))
 	}
 	if m.MaxOpenOrders != nil {
-		add("has at most %d resting orders", *m.MaxOpenOrders)
+		add("has at most %s resting orders", cli.Grouped(*m.MaxOpenOrders))
 	}
 	if m.MaxOrdersPerDay != nil {
-		add("places at most %d orders a day", *m.MaxOrdersPerDay)
+		add("places at most %s orders a day", cli.Grouped(*m.MaxOrdersPerDay))
 	}
 	if m.ReduceOnly {
 		add("only reduces positions")

@@ -66,6 +66,19 @@ func FormatDollars(pips int64) string {
 	return fmt.Sprintf("%s$%s.%04d", sign, Grouped(n/PipsPerDollar), n%PipsPerDollar)
 }
 
+// FormatWholeCents formats pips as dollars and whole cents, a half cent rounded away from zero as on the pages:
+// $1,234.50, -$578.78.
+func FormatWholeCents(pips int64) string {
+	sign, cents := "", (uint64(pips)+50)/100
+	if pips < 0 {
+		sign, cents = "-", (-uint64(pips)+50)/100
+	}
+	if cents == 0 {
+		sign = ""
+	}
+	return fmt.Sprintf("%s$%s.%02d", sign, Grouped(cents/100), cents%100)
+}
+
 // FormatCents formats a price in pips as cents, exactly: 55¢, 53.47¢.
 func FormatCents(pips int64) string {
 	return strconv.FormatFloat(float64(pips)/100, 'f', -1, 64) + "¢"
@@ -77,22 +90,6 @@ func FormatPrice(p schemas.U64) string {
 	text, _ := schemas.Decimal(p).MarshalText() // has no error
 	whole, part, _ := strings.Cut(string(text), ".")
 	return grouped(whole) + "." + part
-}
-
-// Grouped formats a number for people, with a comma between each three digits: 1,234,567.
-func Grouped[N ~int | ~int64 | ~uint32 | ~uint64](n N) string {
-	digits := fmt.Sprint(n)
-	if negative, is := strings.CutPrefix(digits, "-"); is {
-		return "-" + grouped(negative)
-	}
-	return grouped(digits)
-}
-
-func grouped(digits string) string {
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
 }
 
 var errDecimal = errors.New("must be a decimal number, no finer than 0.01 cent")

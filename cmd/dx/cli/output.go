@@ -97,6 +97,6 @@ func explainMandate(d schemas.Details) string {
 	case "ask_above":
 		return fmt.Sprintf("With the order %s would be at stake in the round, and only %s may be without the owner's approval (ask_above of the agent's mandate). A placement of as much waits for the owner; a replace and a quote cannot wait.", FormatDollars(number("used")+number("asked")), FormatDollars(number("limit")))
 	default:
-		return fmt.Sprintf("The order asks for %s, and %s of the agent's mandate leaves %s of %s.", d["asked"], rule, d["headroom"], d["limit"])
+		return fmt.Sprintf("The order asks for %s, and %s of the agent's mandate leaves %s of %s.", Grouped(number("asked")), rule, Grouped(number("headroom")), Grouped(number("limit")))
 	}
 }

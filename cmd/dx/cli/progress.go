@@ -58,10 +58,10 @@ func (p *Progress) Phase(name string, duration time.Duration, unit string) (done
 func (p *Progress) write(name string, elapsed, duration time.Duration, n int64, unit string) {
 	elapsed = min(elapsed, duration)
 	if !p.Redraw {
-		fmt.Fprintf(p.To, "%s: %s of %s, %d %s\n", name, elapsed.Round(time.Second), duration, n, unit)
+		fmt.Fprintf(p.To, "%s: %s of %s, %s %s\n", name, elapsed.Round(time.Second), duration, Grouped(n), unit)
 		return
 	}
-	fmt.Fprintf(p.To, ClearLine+"%s %s %s of %s, %d %s", name, Bar(int64(elapsed), int64(duration)), elapsed.Round(100*time.Millisecond), duration, n, unit)
+	fmt.Fprintf(p.To, ClearLine+"%s %s %s of %s, %s %s", name, Bar(int64(elapsed), int64(duration)), elapsed.Round(100*time.Millisecond), duration, Grouped(n), unit)
 }
 
 // ClearLine clears the current line of a terminal.
@@ -99,7 +99,7 @@ func (c *Counter) Update(done, total uint64) {
 		return
 	}
 	c.shown, done = time.Now(), min(done, total)
-	fmt.Fprintf(c.To, "\r%s %3d %% of %d %s", Bar(int64(done), int64(total)), done*100/max(total, 1), total, c.Unit)
+	fmt.Fprintf(c.To, "\r%s %3d %% of %s %s", Bar(int64(done), int64(total)), done*100/max(total, 1), Grouped(total), c.Unit)
 }
 
 // Clear clears the line.

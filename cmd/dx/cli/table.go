@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -32,8 +33,28 @@ func NewTable(names ...string) *Table {
 	return t
 }
 
-// Row adds a row with a cell for each column. A cell may contain colors.
-func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+// Row adds a row with a cell for each column: a text, which may contain colors, or a number, which is Grouped. The
+// number of a thing, such as an order, is a text (ID).
+func (t *Table) Row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = cellText(cell)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// cellText panics on a value that is neither a text nor an integer.
+func cellText(cell any) string {
+	switch v := reflect.ValueOf(cell); {
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.CanInt():
+		return Grouped(v.Int())
+	case v.CanUint():
+		return Grouped(v.Uint())
+	}
+	panic(fmt.Sprintf("cli: a cell of a table cannot be a %T", cell))
+}
 
 // Len is the number of rows, without that of the names.
 func (t *Table) Len() int { return len(t.rows) - 1 }

@@ -39,7 +39,7 @@ func (s *status) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "seq       %d\ngroup     %d\nbehind    %d groups\n", now.Seq, now.At.Number, now.Last.Number-min(now.At.Number, now.Last.Number))
+	fmt.Fprintf(out, "seq       %d\ngroup     %d\nbehind    %s groups\n", now.Seq, now.At.Number, cli.Grouped(now.Last.Number-min(now.At.Number, now.Last.Number)))
 	if now.At.Stamp > 0 {
 		fmt.Fprintf(out, "stamp     %s\n", time.Unix(0, now.At.Stamp).UTC().Format(time.RFC3339Nano))
 	}
@@ -93,7 +93,7 @@ func (c *check) Run(ctx context.Context, out io.Writer) error {
 	if len(found.Differences) > 0 {
 		return errDifferent
 	}
-	_, err = fmt.Fprintf(out, "equal: %d rows, of seq %d to %d\n", found.Compared, found.From+1, found.To)
+	_, err = fmt.Fprintf(out, "equal: %s rows, of seq %d to %d\n", cli.Grouped(found.Compared), found.From+1, found.To)
 	return err
 }
 

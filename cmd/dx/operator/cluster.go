@@ -119,14 +119,14 @@ func printCluster(out io.Writer, s *schemas.ClusterStatus) error {
 			t.Row(m.Node, m.Role, m.State, "-", "-", "-", "-", "-", "-", "-", "-", "-", m.Peer)
 			continue
 		}
-		behind, attested := "-", "-"
+		behind, attested := any("-"), "-"
 		if m.Behind != nil {
-			behind = fmt.Sprint(*m.Behind)
+			behind = *m.Behind
 		}
 		if m.StateHash != "" {
-			attested = fmt.Sprint(m.AttestedSeq)
+			attested = cli.ID(m.AttestedSeq)
 		}
-		t.Row(m.Node, m.Role, m.State, fmt.Sprint(m.Seq), fmt.Sprint(m.Number), behind, attested, historyOf(&m), fmt.Sprintf("%+.1f", m.ClockOffsetMs), humanize.Bytes(uint64(m.DiskFree)), day(m.CertEndTs), m.Version, m.Peer)
+		t.Row(m.Node, m.Role, m.State, cli.ID(m.Seq), cli.ID(m.Number), behind, attested, historyOf(&m), fmt.Sprintf("%+.1f", m.ClockOffsetMs), humanize.Bytes(uint64(m.DiskFree)), day(m.CertEndTs), m.Version, m.Peer)
 	}
 	return t.Print(out, "")
 }

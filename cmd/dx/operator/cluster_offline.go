@@ -41,9 +41,9 @@ func (c *clusterInit) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, `whole: %d commands, up to seq %d, state hash %x
+	_, err = fmt.Fprintf(out, `whole: %s commands, up to seq %d, state hash %x
 %s now begins a cluster as member %s. Start it with --node %s --cluster %s, and every other member with an empty data directory, the same --cluster and --join. All need the master key of this venue as DX_MASTER_KEY.
-`, p.Commands, p.Seq, p.Hash, c.Data, c.Node, c.Node, c.Cluster)
+`, cli.Grouped(p.Commands), p.Seq, p.Hash, c.Data, c.Node, c.Node, c.Cluster)
 	return err
 }
 
@@ -87,7 +87,7 @@ func printRecovered(out io.Writer, r *cluster.Recovered) {
 	if r.From != "" {
 		fmt.Fprintf(out, "the archive ended at group %d, and what comes after it is from etcd's data in %s", r.Archive, r.From)
 		if r.Unconfirmed > 0 {
-			fmt.Fprintf(out, "; the last %d groups were not known to be confirmed, and may have been answered or not", r.Unconfirmed)
+			fmt.Fprintf(out, "; the last %s groups were not known to be confirmed, and may have been answered or not", cli.Grouped(r.Unconfirmed))
 		}
 		fmt.Fprintln(out)
 	}

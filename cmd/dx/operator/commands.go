@@ -187,7 +187,7 @@ func isOrAre(n int) string {
 // pageFlags choose a page of a list.
 type pageFlags struct {
 	operatorFlags
-	Limit  int    `help:"Rows per page, 1 to 1000." default:"100"`
+	Limit  int    `help:"Rows per page, 1 to 1000." default:"100" within:"1,1000"`
 	Cursor string `help:"Cursor of the previous page." placeholder:"CURSOR"`
 }
 
@@ -253,9 +253,9 @@ type (
 	}
 	adminTick struct {
 		operatorFlags
-		Feed   int64  `arg:"" help:"Number of the feed, as dx admin feeds lists it."`
-		Source string `arg:"" help:"Name of the source."`
-		Price  uint64 `arg:"" help:"Price times 1e8."`
+		Feed   cli.Feed `arg:"" help:"BTC, gold or WTI, or the number of the feed."`
+		Source string   `arg:"" help:"Name of the source."`
+		Price  uint64   `arg:"" help:"Price times 1e8."`
 	}
 	adminSnapshot struct{ operatorFlags }
 	adminState    struct{ operatorFlags }
@@ -417,7 +417,7 @@ func (c *withdrawalAction) post(ctx context.Context, out io.Writer, what string)
 }
 
 func (c *adminTick) Run(ctx context.Context, out io.Writer) error {
-	return c.request(ctx, out, "POST", "/oracle/ticks", schemas.Tick{Feed: schemas.Int(c.Feed), Source: c.Source, Price: schemas.U64(c.Price), AuditReason: c.auditReason()})
+	return c.request(ctx, out, "POST", "/oracle/ticks", schemas.Tick{Feed: schemas.Int(c.Feed.Number()), Source: c.Source, Price: schemas.U64(c.Price), AuditReason: c.auditReason()})
 }
 
 func (c *adminSnapshot) Run(ctx context.Context, out io.Writer) error {

@@ -39,6 +39,6 @@ func (r *rotateMaster) Run(ctx context.Context, out io.Writer) error {
 	if err := cli.OperatorPost(ctx, r.Admin, r.OperatorToken, "/admin/master-key/rotate", string(body), &done); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "a new master key is in force, and seals %d secrets. The old one is kept beside it as master.key.FINGERPRINT: older backups need it\n", done.Resealed)
+	_, err = fmt.Fprintf(out, "a new master key is in force, and seals %s secrets. The old one is kept beside it as master.key.FINGERPRINT: older backups need it\n", cli.Grouped(done.Resealed))
 	return err
 }

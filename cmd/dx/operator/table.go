@@ -2,6 +2,7 @@ package operator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"unicode"
 
 	"duplex/cmd/dx/cli"
+	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -26,15 +28,22 @@ var columns = map[string]string{
 	"positions":           "market_id round_number yes_qty no_qty cost",
 	"markets":             "market_id series round_number status paused needs_decision strike settle_price close_ts open_interest",
 	"feeds":               "name stale session_open price age_ms source_count min_sources manual sources",
+	"actions":             "seq ts who action on detail why refused",
 	"ledger":              "n ts kind amount balance_after market_id order_id ref",
 }
 
-// dollars are the members in pips, and prices those at 1e8.
+// dollars are the members in pips, cents the prices in pips, prices those at 1e8, and counts the numbers of things. A
+// number in none of them, such as an id, is shown as it is.
 var (
-	dollars = strings.Fields("amount balance_after cash reserved collateral fees deposits withdrawals cost")
+	dollars = strings.Fields("amount balance_after cash reserved collateral fees fee deposits withdrawals cost max_cost payout profit change fund four_eyes paid_alone returned_alone")
+	cents   = strings.Fields("tick tick_yes")
 	prices  = strings.Fields("price strike settle_price")
-	number  = regexp.MustCompile(`^-?\$?[0-9.,]+$`)
+	counts  = strings.Fields("qty filled_qty remaining_qty yes_qty no_qty yes_reserved no_reserved volume volume_30d open_interest source_count min_sources reconnects canceled windows")
+	number  = regexp.MustCompile(`^-?\$?[0-9.,]+¢?$`)
 )
+
+// titles are the headings of members whose names say less.
+var titles = map[string]string{"ts": "time_ts", "why": "reason"}
 
 // member is a member of a JSON object.
 type member struct {
@@ -114,8 +123,11 @@ func (l layout) printList(out io.Writer, list member) error {
 		row := map[string]string{}
 		for _, m := range members {
 			row[m.name] = l.text(m)
-			if m.name == "ts" || m.name == "requested_ts" {
+			switch m.name {
+			case "ts", "requested_ts":
 				row["age"] = l.age(m.value)
+			case "user_id", "market_id": // whom an action is about
+				row["on"] = strings.TrimPrefix(row["on"]+", "+map[string]string{"user_id": "account ", "market_id": "market "}[m.name]+row[m.name], ", ")
 			}
 			if columns[list.name] == "" && !slices.Contains(names, m.name) {
 				names = append(names, m.name)
@@ -126,20 +138,18 @@ func (l layout) printList(out io.Writer, list member) error {
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(rows, func(r map[string]string) bool { return r[name] != "" && r[name] != "-" })
 	})
-	titles := make([]string, len(names))
+	heads := make([]string, len(names))
 	for i, name := range names {
-		titles[i] = strings.ToUpper(l.title(name))
+		heads[i] = strings.ToUpper(l.title(name))
 		if !slices.ContainsFunc(rows, func(r map[string]string) bool { return r[name] != "" && r[name] != "-" && !number.MatchString(r[name]) }) {
-			titles[i] = ">" + titles[i]
+			heads[i] = ">" + heads[i]
 		}
 	}
-	t := cli.NewTable(titles...)
+	t := cli.NewTable(heads...)
 	for _, r := range rows {
-		cells := make([]string, len(names))
+		cells := make([]any, len(names))
 		for i, name := range names {
-			if cells[i] = r[name]; cells[i] == "" {
-				cells[i] = "-"
-			}
+			cells[i] = cmp.Or(r[name], "-")
 		}
 		t.Row(cells...)
 	}
@@ -148,10 +158,8 @@ func (l layout) printList(out io.Writer, list member) error {
 
 // title is the heading of a member.
 func (l layout) title(name string) string {
-	if base, isTime := strings.CutSuffix(name, "_ts"); isTime || name == "ts" {
-		if name == "ts" {
-			base = "time"
-		}
+	name = cmp.Or(titles[name], name)
+	if base, isTime := strings.CutSuffix(name, "_ts"); isTime {
 		return l.zone.Column(strings.ReplaceAll(base, "_", " "))
 	}
 	return strings.ReplaceAll(strings.TrimSuffix(name, "_ms"), "_", " ")
@@ -173,7 +181,10 @@ func (l layout) text(m member) string {
 			return strings.Join(list, ",")
 		}
 	}
-	if m.value[0] == '[' || m.value[0] == '{' {
+	if m.value[0] == '{' {
+		return l.objectText(m.value)
+	}
+	if m.value[0] == '[' {
 		return s
 	}
 	if m.value[0] == '"' {
@@ -186,6 +197,12 @@ func (l layout) text(m member) string {
 	case err != nil:
 	case slices.Contains(dollars, m.name):
 		return cli.FormatDollars(n)
+	case slices.Contains(cents, m.name):
+		return cli.FormatCents(n)
+	case slices.Contains(counts, m.name):
+		return cli.Grouped(n)
+	case m.name == "feed" && n >= 0 && n < int64(core.Feeds):
+		return core.Feed(n).String()
 	case slices.Contains(prices, m.name):
 		if n == 0 { // the settle price of a frozen round that lacks prices
 			return "-"
@@ -202,6 +219,19 @@ func (l layout) text(m member) string {
 		}
 		return r
 	}, s)
+}
+
+// objectText is an object in one cell: its members with their names.
+func (l layout) objectText(object []byte) string {
+	members, err := membersOf(object)
+	if err != nil {
+		return string(object)
+	}
+	parts := make([]string, len(members))
+	for i, m := range members {
+		parts[i] = l.title(m.name) + " " + l.text(m)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // age is the time since a time of the venue.

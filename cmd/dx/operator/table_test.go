@@ -1,9 +1,13 @@
 package operator
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"duplex/schemas"
 )
 
 // TestLayout checks what people see of responses: money in dollars, prices and times as such, ages, and
@@ -47,8 +51,23 @@ MARKET ID  SERIES   ROUND NUMBER  STATUS    PAUSED  NEEDS DECISION     STRIKE  S
 `},
 		{`{"approvals":[{"approval_id":"12","status":"pending","action":"propose_price","market_id":2,"settle_price":"7512900000"},{"approval_id":"13","status":"pending","action":"post_price","feed":2,"price":"7512500000"}],"cursor":"","as_of_seq":"9"}`, `
 APPROVAL ID  STATUS   ACTION         MARKET ID  SETTLE PRICE  FEED   PRICE
-         12  pending  propose_price          2        75.129     -       -
-         13  pending  post_price             -             -     2  75.125
+         12  pending  propose_price          2        75.129  -          -
+         13  pending  post_price             -             -  WTI   75.125
+`},
+		{`{"actions":[{"seq":"12001","ts":"1795510000000000000","who":"alice","why":"bank\u001b[2J","action":"deposit","user_id":7000,"detail":{"amount":"100000000","deposit_id":"2291"}},{"seq":"12000","ts":"1795510000000000000","who":"operator","why":"","action":"post_tick","detail":{"feed":"2","price":"7512500000"},"refused":"invalid_price"},{"seq":"11999","ts":"1795510000000000000","who":"operator","why":"late","action":"propose_price","market_id":3,"detail":{"settle_price":"7512900000"}}],"cursor":"","as_of_seq":"9"}`, `
+  SEQ  TIME (UTC)           WHO       ACTION         ON            DETAIL                              REASON    REFUSED
+12001  2026-11-24 08:46:40  alice     deposit        account 7000  amount $10,000.00, deposit id 2291  bank�[2J  -
+12000  2026-11-24 08:46:40  operator  post_tick      -             feed WTI, price 75.125              -         invalid_price
+11999  2026-11-24 08:46:40  operator  propose_price  market 3      settle price 75.129                 late      -
+`},
+		{`{"user_id":7,"open_orders":[{"order_id":"18446744073709551615","market_id":2,"side":"buy","outcome":"yes","tick":4700,"qty":2000,"remaining_qty":1500,"created_ts":"1795510000000000000"},{"order_id":"9","market_id":2,"side":"buy","outcome":"no","tick":390,"qty":1,"remaining_qty":1,"created_ts":"1795510000000000000"}],"volume_30d":"1234567"}`, `
+user id     7
+volume 30d  1,234,567
+
+open orders
+            ORDER ID  MARKET ID  SIDE  OUTCOME  TICK  REMAINING QTY  CREATED (UTC)
+18446744073709551615          2  buy   yes       47¢          1,500  2026-11-24 08:46:40
+                   9          2  buy   no       3.9¢              1  2026-11-24 08:46:40
 `},
 		{`{"feeds":[{"name":"WTI","price":"7512500001"},{"name":"gold","price":null}],"as_of_seq":"9"}`, `
 NAME        PRICE
@@ -60,5 +79,45 @@ gold            -
 		if err := l.print(&out, []byte(c.response)); err != nil || "\n"+out.String() != c.want {
 			t.Errorf("%s\n%v\n%s", c.response, err, out.String())
 		}
+	}
+}
+
+// TestEveryNumberHasAForm checks that each number of the operator's responses is money, a price, a count, a time or
+// known as what people type again, so that a new one is not shown without its form.
+func TestEveryNumberHasAForm(t *testing.T) {
+	asIs := strings.Fields("n fill_n seq as_of_seq created_seq last_update_seq round_number generation category feed flags maker_rate taker_rate maker_rebate_pct referral_pct")
+	seen := map[reflect.Type]bool{}
+	var check func(reflect.Type)
+	check = func(of reflect.Type) {
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		if of.Kind() != reflect.Struct || seen[of] {
+			return
+		}
+		seen[of] = true
+		for _, m := range schemas.Members(of) {
+			is := m.Type
+			if is.Kind() == reflect.Pointer {
+				is = is.Elem()
+			}
+			known := slices.Concat(dollars, cents, prices, counts, asIs)
+			isNumber := is.Kind() != reflect.String && is.ConvertibleTo(reflect.TypeFor[int64]())
+			if isNumber && !slices.Contains(known, m.Name) && m.Name != "ts" && !slices.ContainsFunc([]string{"_id", "_ts", "_ms", "_usd"}, func(end string) bool { return strings.HasSuffix(m.Name, end) }) {
+				t.Errorf("%s.%s has no form in a table", of.Name(), m.Name)
+			}
+			check(m.Type)
+		}
+	}
+	for _, response := range []any{
+		schemas.NewUser{}, schemas.UserList{}, schemas.UserDetail{}, schemas.LedgerList{}, schemas.FoundUsers{}, schemas.NewKey{}, schemas.Deposited{}, schemas.Suspension{}, schemas.UserOrdersCanceled{},
+		schemas.AdminFeeds{}, schemas.AdminMarkets{}, schemas.MarketActed{}, schemas.Fees{}, schemas.Schedule{}, schemas.UserWithdrawalList{}, schemas.Withdrawal{}, schemas.ApprovalPending{}, schemas.ApprovalList{},
+		schemas.OperatorList{}, schemas.WhoAmI{}, schemas.Snapshotted{}, schemas.AdminState{}, schemas.ActionList{},
+		schemas.OrderEvent{}, schemas.FillEvent{}, schemas.BalanceEvent{}, schemas.PositionEvent{}, schemas.SettlementEvent{},
+	} {
+		check(reflect.TypeOf(response))
+	}
+	if len(seen) < 30 {
+		t.Errorf("only %d types", len(seen))
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"duplex/cmd/dx/cli"
 	"duplex/internal/address"
 	"duplex/schemas"
 )
@@ -45,7 +46,7 @@ const minPanes = 6
 func (m *Model) memberLines(n int) (out []string) {
 	s := &m.members
 	switch {
-	case s.single:
+	case s.single, n < 1:
 		return nil
 	case s.err != nil:
 		return []string{red.Render(truncate(" members not known: "+strings.Join(strings.Fields(address.RedactError(s.err)), " "), m.cols()))}
@@ -64,7 +65,7 @@ func (m *Model) memberLines(n int) (out []string) {
 		o := &s.list[i]
 		line := fmt.Sprintf(" %-*s  %-7s  %s", name, o.Node, o.Role, stateText(o.State, 9))
 		if o.State != stateDown {
-			line += fmt.Sprintf("  seq %d  behind %d", o.Seq, newest-o.Number)
+			line += fmt.Sprintf("  seq %d  behind %s", o.Seq, cli.Grouped(newest-o.Number))
 		}
 		out = append(out, truncate(line, m.cols()))
 	}

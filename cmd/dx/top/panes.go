@@ -25,8 +25,11 @@ type pane struct {
 // The width from which there is a fourth pane, with the results of the series.
 const fourPanes = 110
 
-// panes are a line of heads and n-1 lines of panes, side by side.
+// panes are a line of heads and n-1 lines of panes, side by side; nothing if n is not above 0.
 func (m *Model) panes(n int) []string {
+	if n < 1 {
+		return nil
+	}
 	book := "BOOK"
 	if id := m.market(); id != 0 {
 		book = fmt.Sprintf("BOOK of market %d", id)
@@ -112,8 +115,8 @@ func (m *Model) levelLine(side string, yes, qty, largest int64, width int) strin
 			mine = yellow.Render("*")
 		}
 	}
-	line := fmt.Sprintf("%s%s %s %8d", mine, side, style.Render(fmt.Sprintf("%7s", trading.Cents(yes))), qty)
-	if room := int64(width - 23); room > 2 {
+	line := fmt.Sprintf("%s%s %s %9s", mine, side, style.Render(fmt.Sprintf("%7s", trading.Cents(yes))), cli.Grouped(qty))
+	if room := int64(width - 24); room > 2 {
 		line += " " + style.Render(strings.Repeat("▒", int((qty*room+largest-1)/largest)))
 	}
 	return line
@@ -148,7 +151,7 @@ func (m *Model) tradeLines(_, n int) (out []string) {
 		if (t.TakerSide == "buy") == (t.TakerOutcome == "yes") {
 			sign, style = "▲", green
 		}
-		out = append(out, fmt.Sprintf("%s %s %6d", m.opt.Zone.Format(t.Ts, time.TimeOnly), style.Render(fmt.Sprintf("%s %6s", sign, trading.Cents(t.TickYes))), t.Qty))
+		out = append(out, fmt.Sprintf("%s %s %7s", m.opt.Zone.Format(t.Ts, time.TimeOnly), style.Render(fmt.Sprintf("%s %5s", sign, trading.Cents(t.TickYes))), cli.GroupedIn(t.Qty, 7)))
 	}
 	return out
 }
@@ -159,21 +162,36 @@ func (m *Model) ownLines(width, n int) []string {
 	if !m.accountKnown {
 		return []string{"not known yet"}
 	}
-	held := m.positionLines(width)
-	if len(held) > 0 {
-		held = append([]string{bold.Render("MY POSITIONS")}, held...)
+	held := m.positionEntries(width)
+	lines := 0
+	for _, entry := range held {
+		lines += len(entry)
 	}
-	room := max(n-len(held)-1, (n+1)/2)
-	if len(held) == 0 {
-		room = n
+	room := n
+	if len(held) > 0 { // a blank line and a head go before the positions
+		room = max(n-lines-2, (n+1)/2)
 	}
 	out := m.orderLines(width, room)
-	if len(held) > 0 && n-len(out) >= 2 {
-		out = append(out, "")
-		if len(held) > n-len(out) {
-			held = append(held[:max(n-len(out)-1, 0)], fmt.Sprintf("and %d more", len(held)-max(n-len(out)-1, 0)))
+	return append(out, fitPositions(held, n-len(out))...)
+}
+
+// fitPositions are as many whole positions as n lines have room for, under a blank line and a head, and how many more
+// there are.
+func fitPositions(held [][]string, n int) []string {
+	out := []string{"", bold.Render("MY POSITIONS")}
+	for i, entry := range held {
+		left := len(held) - i
+		if need := len(out) + len(entry); need > n || left > 1 && need == n {
+			if i == 0 { // not even one
+				out = []string{trading.Count(left, "position")}
+				return out[:min(max(n, 0), 1)]
+			}
+			return append(out, fmt.Sprintf("and %d more", left))
 		}
-		out = append(out, held...)
+		out = append(out, entry...)
+	}
+	if len(held) == 0 {
+		return nil
 	}
 	return out
 }
@@ -187,7 +205,7 @@ func (m *Model) orderLines(width, n int) (out []string) {
 		if i == n-1 && len(list) > n {
 			return append(out, fmt.Sprintf("and %d more", len(list)-i))
 		}
-		line := fmt.Sprintf("%3d %-4s %s %6s %5d", o.MarketID, o.Side, outcomeStyle(o.Outcome).Render(fmt.Sprintf("%-3s", o.Outcome)), trading.Cents(o.Tick), o.RemainingQty)
+		line := fmt.Sprintf("%3d %-4s %s %5s %7s", o.MarketID, o.Side, outcomeStyle(o.Outcome).Render(fmt.Sprintf("%-3s", o.Outcome)), trading.Cents(o.Tick), cli.GroupedIn(o.RemainingQty, 7))
 		if width >= 36 {
 			line = fmt.Sprintf("%-8s ", m.seriesOf(o.MarketID)) + line
 		}
@@ -214,32 +232,31 @@ func (m *Model) seriesOf(market uint32) string {
 	return ""
 }
 
-// positionLines are what the caller holds, with its entry, which is what a contract has cost, and its profit at the
-// mark: by series, then in rounds that wait for their result while their series is in a later one.
-func (m *Model) positionLines(width int) (out []string) {
+// holding is what the caller holds of an outcome of a round.
+type holding struct {
+	name    string // of its series, or of a round that waits for its result while its series is in a later one
+	outcome string
+	qty     int64
+	cost    *schemas.PnLPosition // nil if it is not known
+}
+
+// holdings are what the caller holds: in the selected series, in the others, and in earlier rounds.
+func (m *Model) holdings() (out []holding) {
 	add := func(name string, p *schemas.Position) {
-		for _, of := range []struct {
-			outcome string
-			qty     int64
-		}{{"yes", p.YesQty}, {"no", p.NoQty}} {
-			if of.qty == 0 {
-				continue
-			}
-			line := fmt.Sprintf("%-8s %d %s", name, of.qty, strings.ToUpper(of.outcome))
-			x := m.profit.held(p, of.outcome, of.qty)
-			switch {
-			case x == nil:
-				out = append(out, line)
-			case width >= 36:
-				out = append(out, fmt.Sprintf("%-20s at %6s  %s", line, trading.Cents(x.AvgCost.Int64()), gain(x.Unrealized)))
-			default:
-				out = append(out, fmt.Sprintf("%s at %s", line, trading.Cents(x.AvgCost.Int64())), padTo("", len("BTC 60s  "))+gain(x.Unrealized))
+		for _, h := range []holding{{outcome: "yes", qty: p.YesQty}, {outcome: "no", qty: p.NoQty}} {
+			if h.qty > 0 {
+				h.name, h.cost = name, m.profit.held(p, h.outcome, h.qty)
+				out = append(out, h)
 			}
 		}
 	}
+	here := m.positionIn(&m.rows[m.selected])
+	add(allSeries[m.selected].String(), &here)
 	for i := range m.rows {
-		p := m.positionIn(&m.rows[i])
-		add(allSeries[i].String(), &p)
+		if i != m.selected {
+			p := m.positionIn(&m.rows[i])
+			add(allSeries[i].String(), &p)
+		}
 	}
 	rest := slices.DeleteFunc(slices.Collect(maps.Values(m.account.Positions)), func(p schemas.Position) bool {
 		return slices.ContainsFunc(m.rows[:], func(r row) bool { return r.round.MarketID == p.MarketID })
@@ -249,6 +266,28 @@ func (m *Model) positionLines(width int) (out []string) {
 		add(fmt.Sprintf("round %d", rest[i].RoundNumber), &rest[i])
 	}
 	return out
+}
+
+// positionEntries are the lines of each holding: its entry, which is what a contract has cost, and its profit at the
+// mark are beside it if the width has room for that in all of them, else below it.
+func (m *Model) positionEntries(width int) [][]string {
+	held := m.holdings()
+	wide, tall := make([][]string, len(held)), make([][]string, len(held))
+	fits := true
+	for i, h := range held {
+		what := fmt.Sprintf("%-8s %s %s", h.name, cli.Grouped(h.qty), strings.ToUpper(h.outcome))
+		wide[i], tall[i] = []string{what}, []string{what}
+		if h.cost != nil {
+			at, profit := trading.Cents(h.cost.AvgCost.Int64()), gain(h.cost.Unrealized)
+			wide[i] = []string{fmt.Sprintf("%-22s at %6s  %s", what, at, profit)}
+			tall[i] = append(tall[i], fmt.Sprintf("  at %s  %s", at, profit))
+		}
+		fits = fits && lipgloss.Width(wide[i][0]) <= width
+	}
+	if fits {
+		return wide
+	}
+	return tall
 }
 
 // resultLines are the last rounds of the selected series, newest first: when they closed, the
@@ -281,9 +320,9 @@ func (m *Model) accountLine() string {
 	if a.Deadman.Armed {
 		deadman = fmt.Sprintf("%ds", max(0, time.Unix(0, a.Deadman.DeadlineTs.Int64()).Sub(m.now)).Round(time.Second)/time.Second)
 	}
-	return padTo(fmt.Sprintf(" cash %s  reserved %s%s  dead-man %s", dollars(a.Cash), dollars(a.Reserved), m.profit.text(), deadman), m.cols())
-}
-
-func dollars(pips schemas.U64) string {
-	return fmt.Sprintf("$%s.%02d", cli.Grouped(uint64(pips/10_000)), pips/100%100)
+	line := fmt.Sprintf(" cash %s  reserved %s%s  dead-man %s", cli.FormatWholeCents(a.Cash.Int64()), cli.FormatWholeCents(a.Reserved.Int64()), m.profit.text(), deadman)
+	if lipgloss.Width(line) > m.cols() {
+		line = strings.ReplaceAll(line, "  ", " ")
+	}
+	return padTo(line, m.cols())
 }

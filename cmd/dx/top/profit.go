@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
 
@@ -55,13 +56,14 @@ func (p *profit) held(of *schemas.Position, outcome string, qty int64) *schemas.
 
 // gain is a profit or a loss in dollars and whole cents, with its sign and color.
 func gain(pips schemas.Signed) string {
-	switch {
-	case pips >= 100:
-		return green.Render("+" + dollars(schemas.U64(pips)))
-	case pips <= -100:
-		return red.Render("-" + dollars(schemas.U64(-pips)))
+	switch text := cli.FormatWholeCents(int64(pips)); {
+	case text == cli.FormatWholeCents(0):
+		return text
+	case pips > 0:
+		return green.Render("+" + text)
+	default:
+		return red.Render(text)
 	}
-	return dollars(0)
 }
 
 // text is what the account has made today and what it would make on what it holds at the mark; "" if it is

@@ -46,7 +46,7 @@ func TestAgainstAVenue(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.PostIndex(6_500_100_000_000)
-	wanted := []string{"> BTC 60s ", "BOOK of market 1", "65,000.00  65,001.00 ▲", "*bid     47¢        3", "1 buy  yes    47¢     3", "reserved $1.41"}
+	wanted := []string{"> BTC 60s ", "BOOK of market 1", "65,000.00  65,001.00 ▲", "*bid     47¢         3", "1 buy  yes   47¢       3", "reserved $1.41"}
 	missing := func() (out []string) {
 		for _, w := range wanted {
 			if !strings.Contains(ansi.Strip(s.m.screen()), w) {

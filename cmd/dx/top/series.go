@@ -22,6 +22,8 @@ const (
 const (
 	maxResults = 20
 	barWidth   = 20
+
+	positionWidth = 28 // of the most contracts of both outcomes, and a space
 )
 
 // seriesHead has the names of the columns that the width has room for.
@@ -38,9 +40,9 @@ func (m *Model) seriesHead() string {
 	if m.width >= wideTable {
 		head += "   LAST"
 	}
-	head += " VOLUME "
+	head += "  VOLUME "
 	if m.width >= widerTable {
-		head += padTo("MY POSITION", 24)
+		head += padTo("MY POSITION", positionWidth)
 	}
 	return truncate(head+"RESULTS", m.cols())
 }
@@ -71,9 +73,9 @@ func (m *Model) seriesLine(i int) string {
 	if m.width >= wideTable {
 		line += fmt.Sprintf(" %6s", trading.Cents(r.market.LastTickYes))
 	}
-	line += fmt.Sprintf(" %6s ", countText(r.market.Volume))
+	line += fmt.Sprintf(" %7s ", cli.GroupedIn(r.market.Volume, 7))
 	if m.width >= widerTable {
-		line += padTo(positionText(m.positionIn(r)), 24)
+		line += padTo(positionText(m.positionIn(r)), positionWidth)
 	}
 	return line + r.resultLetters(min(maxResults, m.cols()-lipgloss.Width(line)))
 }
@@ -117,10 +119,10 @@ func (m *Model) positionIn(r *row) schemas.Position {
 func positionText(p schemas.Position) string {
 	var held []string
 	if p.YesQty > 0 {
-		held = append(held, fmt.Sprintf("%d YES", p.YesQty))
+		held = append(held, cli.Grouped(p.YesQty)+" YES")
 	}
 	if p.NoQty > 0 {
-		held = append(held, fmt.Sprintf("%d NO", p.NoQty))
+		held = append(held, cli.Grouped(p.NoQty)+" NO")
 	}
 	return strings.Join(held, ", ")
 }
@@ -216,15 +218,4 @@ func priceText(p schemas.U64) string {
 	}
 	text := cli.FormatPrice(p)
 	return text[:min(len(text), 10)]
-}
-
-// countText formats a number of contracts in at most 6 characters.
-func countText(n schemas.U64) string {
-	switch {
-	case n < 1_000_000:
-		return n.String()
-	case n < 1_000_000_000:
-		return fmt.Sprintf("%dk", n/1000)
-	}
-	return fmt.Sprintf("%dM", n/1_000_000)
 }

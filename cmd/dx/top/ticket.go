@@ -38,6 +38,7 @@ type ticket struct {
 	outcome string
 	field   int       // the field that keys change
 	fields  [2]string // contracts, and the limit in cents; "" is a market order
+	given   bool      // the contracts are not those that the ticket opened with, which a digit replaces
 	order   schemas.PlaceOrder
 	text    string // the preview, or what is wrong
 }
@@ -189,6 +190,7 @@ func (m Model) onEditKey(name string) (tea.Model, tea.Cmd) {
 	case name == "tab" || name == "shift+tab" || name == "up" || name == "down":
 		t.field = 1 - t.field
 	case name == "backspace":
+		t.given = t.given || t.field == qtyField
 		*field = (*field)[:max(len(*field)-1, 0)]
 	case name == "b":
 		t.side = "buy"
@@ -208,8 +210,13 @@ func (m Model) onEditKey(name string) (tea.Model, tea.Cmd) {
 		m.tickets++ // a preview of the order before it was edited no longer counts
 		id := m.tickets
 		return m, func() tea.Msg { return m.opt.Preview(id, order) }
-	case len(name) == 1 && (name[0] >= '0' && name[0] <= '9' || name == "." && t.field == priceField) && len(*field) < maxField:
-		*field += name
+	case len(name) == 1 && (name[0] >= '0' && name[0] <= '9' || name == "." && t.field == priceField):
+		if t.field == qtyField && !t.given {
+			*field, t.given = "", true
+		}
+		if len(*field) < maxField {
+			*field += name
+		}
 	}
 	return m, nil
 }
@@ -218,9 +225,9 @@ func (m Model) onEditKey(name string) (tea.Model, tea.Cmd) {
 // of its round, so that it cannot reach a later one.
 func (m *Model) buildOrder() (o schemas.PlaceOrder, err error) {
 	t := &m.ticket
-	qty, err := cli.ParseUint(t.fields[qtyField], 63)
-	if err != nil || qty < 1 {
-		return o, fmt.Errorf("contracts: a whole number, at least 1")
+	qty, err := cli.ParseWithin(t.fields[qtyField], 1, schemas.QtyMax)
+	if err != nil {
+		return o, fmt.Errorf("contracts: a whole number from 1 to %s", cli.Grouped(int64(schemas.QtyMax)))
 	}
 	o = schemas.PlaceOrder{MarketID: schemas.Int(t.round.MarketID), Generation: schemas.Int(t.round.Generation), Side: t.side, Outcome: t.outcome, Qty: schemas.Int(qty)}
 	if t.fields[priceField] == "" {
@@ -312,8 +319,8 @@ func (m *Model) onSent(number int, err error, success string) {
 	}
 }
 
-// ticketLines are the ticket: its fields, two lines of text, and its keys.
-func (m *Model) ticketLines() []string {
+// ticketLines are the ticket: its fields, two lines of text or as many as it needs, and its keys, in at most most lines.
+func (m *Model) ticketLines(most int) []string {
 	t := &m.ticket
 	first := bold.Render(" CANCEL") + " " + t.series
 	switch {
@@ -335,7 +342,7 @@ func (m *Model) ticketLines() []string {
 		confirming: " y or enter: send it   n: no",
 		sending:    " sent, waiting for the result …",
 	}[t.phase]
-	text := wrap(t.text, m.cols()-1, 2)
+	text := wrap(t.text, m.cols()-1, 2, most-2)
 	style := cyan
 	if t.phase == editing {
 		style = red
@@ -356,18 +363,17 @@ func (m *Model) fieldText(i int) string {
 	return "[" + t.fields[i] + "]"
 }
 
-// wrap breaks a text into exactly n lines of at most width characters.
-func wrap(text string, width, n int) []string {
-	out := make([]string, n)
-	at := 0
+// wrap breaks a text into lines of at most width characters: as many as it needs, but at least least, and at most most.
+func wrap(text string, width, least, most int) []string {
+	out := []string{""}
 	for _, word := range strings.Fields(text) {
-		if out[at] != "" && len([]rune(out[at]))+1+len([]rune(word)) > width && at < n-1 {
-			at++
+		if last := out[len(out)-1]; last != "" && len([]rune(last))+1+len([]rune(word)) > width && len(out) < most {
+			out = append(out, "")
 		}
-		out[at] = strings.TrimPrefix(out[at]+" "+word, " ")
+		out[len(out)-1] = strings.TrimPrefix(out[len(out)-1]+" "+word, " ")
 	}
 	for i := range out {
 		out[i] = truncate(out[i], width)
 	}
-	return out
+	return append(out, make([]string, max(0, least-len(out)))...)
 }

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"duplex/client"
 	"duplex/schemas"
 )
 
@@ -102,15 +103,20 @@ func TestTicketFields(t *testing.T) {
 		{"b n enter", "buy no 10 market - 5000 103000"},
 		{"s enter", "sell yes 10 market - 5000 0"},
 		{"s n enter", "sell no 10 market - 4400 0"},
-		{"s b s 5 enter", "sell yes 105 market - 5000 0"},
+		{"s b s 5 enter", "sell yes 5 market - 5000 0"},
+		{"b 1 0 enter", "buy yes 10 market - 5600 103000"},
+		{"b backspace 5 enter", "buy yes 15 market - 5600 154500"},
+		{"b tab tab 2 5 enter", "buy yes 25 market - 5600 257500"},
+		{"b enter n 3 enter", "buy yes 3 market - 5600 30900"},
 		{"b tab 3 . 5 enter", "buy yes 10  350 - 0"},
 		{"b down 9 9 backspace x ! enter", "buy yes 10  900 - 0"},
 		{"b . enter", "buy yes 10 market - 5600 103000"},
 		{"b backspace backspace backspace enter", "contracts: a whole number"},
-		{"b backspace backspace 0 enter", "contracts: a whole number"},
+		{"b 0 enter", "contracts: a whole number from 1 to 1,000,000"},
+		{"b 1 0 0 0 0 0 1 enter", "contracts: a whole number from 1 to 1,000,000"},
 		{"b tab 1 0 0 enter", "limit: prices are in cents"},
 		{"b tab 5 0 . 5 enter", "limit: prices are 1 to 99.9 cents"},
-		{"b tab . . enter", "limit: must be a decimal number"},
+		{"b tab . . enter", "limit: prices are in cents"},
 		{"j b enter", "nobody offers that now"},
 	} {
 		s := busy(t).play(strings.Fields(c.keys)...)
@@ -329,5 +335,48 @@ func TestClose(t *testing.T) {
 	s.m.ticket.phase = sending
 	if s.send(RedeemedMsg{s.m.tickets, errors.New("draining")}); s.m.message != "draining" || s.m.ticket.phase != closed {
 		t.Errorf("after a failed redemption: %q, want the error and the ticket closed", s.m.message)
+	}
+}
+
+// TestNoPreviewIsCut checks that all of a preview is on the screen, whatever its size: the next key sends the order.
+func TestNoPreviewIsCut(t *testing.T) {
+	long := schemas.Preview{Status: "partially_filled", NeedsApproval: true, Fills: []schemas.OutcomeFill{{TickYes: 5450, Qty: 600_000}, {TickYes: 5590, Qty: 399_998}}, Fee: 123_456_789, WorstLoss: 5_876_543_211, BestPayout: 9_999_990_000, CashAfter: 987_654_321_098}
+	rejected := &client.Error{Wire: schemas.ErrorOf("mandate_violation"), Status: 403}
+	rejected.Details = &schemas.Details{"rule": "ask_above", "used": "123456789", "asked": "987654321", "limit": "100000"}
+	for _, c := range []struct {
+		width, height int
+		members       bool
+	}{{80, 18, false}, {80, 18, true}, {80, 24, false}, {80, 24, true}, {100, 24, true}, {160, 18, true}, {160, 50, true}} {
+		for _, p := range []PreviewMsg{
+			{Order: schemas.PlaceOrder{Side: "buy", Outcome: "yes", Qty: 1_000_000, Tick: schemas.Ptr(schemas.Int(5590)), WorstTick: schemas.Ptr(schemas.Int(5590))}, Preview: long},
+			{Order: schemas.PlaceOrder{Side: "sell", Outcome: "yes", Qty: 1_500, WorstTick: schemas.Ptr(schemas.Int(4550))}, Preview: schemas.Preview{Status: "executed", Fills: []schemas.OutcomeFill{{TickYes: 4700, Qty: 1_500}}, Fee: 62_212, WorstLoss: 2_931_234, CashAfter: 99_884_778}},
+			{Err: rejected},
+		} {
+			s := busy(t).send(tea.WindowSizeMsg{Width: c.width, Height: c.height})
+			if c.members {
+				s.send(threeMembers)
+			}
+			s.play("b", "enter")
+			p.Ticket = s.m.tickets
+			s.send(p)
+			screen := ansi.Strip(s.m.screen())
+			if !strings.Contains(strings.Join(strings.Fields(screen), " "), strings.Join(strings.Fields(s.m.ticket.text), " ")) || len(s.m.ticket.text) < 100 {
+				t.Errorf("%d by %d: not all of %q in\n%s", c.width, c.height, s.m.ticket.text, screen)
+			}
+			if n := strings.Count(screen, "\n") + 1; n != c.height {
+				t.Errorf("%d by %d: %d lines", c.width, c.height, n)
+			}
+		}
+	}
+}
+
+// TestMessageOfALongOrder checks that what an order did is not cut either.
+func TestMessageOfALongOrder(t *testing.T) {
+	s := busy(t).play("b", "enter")
+	s.m.ticket.phase = sending
+	s.send(PlacedMsg{Ticket: s.m.tickets, Order: schemas.PlaceOrder{Side: "buy", Outcome: "yes", Qty: 1_500, WorstTick: schemas.Ptr(schemas.Int(5590))}, Placed: schemas.Placed{Outcome: schemas.Outcome{OrderID: 12345, Status: "executed", FilledQty: 1_500, Fills: []schemas.OutcomeFill{{TickYes: 5450, Qty: 1_500}}, Fee: 62_212}}})
+	const want = "Bought 1,500 YES in BTC 60s at 54.5¢ for $817.50, plus a fee of $6.2212. Highest price: 55.9¢. Order 12345."
+	if screen := strings.Join(strings.Fields(ansi.Strip(s.m.screen())), " "); s.m.message != want || !strings.Contains(screen, want) {
+		t.Errorf("%q, and on the screen\n%s", s.m.message, screen)
 	}
 }

@@ -156,76 +156,6 @@ var threeMembers = MembersMsg{Members: []schemas.ClusterMember{
 	{Node: "c", Role: "voter", State: "down"},
 }}
 
-// TestMembers checks when the members are read: once a second and one read at a time, and never again in a
-// venue that has none.
-func TestMembers(t *testing.T) {
-	s := open(t)
-	reads := 0
-	clock := func() {
-		t.Helper()
-		before := s.m.members.reading
-		s.send(ClockMsg(noon))
-		if !before && s.m.members.reading {
-			reads++
-		}
-	}
-	if clock(); reads != 0 {
-		t.Error("a read without the operator's listener")
-	}
-	s.m.opt.ReadMembers = func() MembersMsg { return threeMembers }
-	clock()
-	if clock(); reads != 1 {
-		t.Errorf("%d reads before the first has ended", reads)
-	}
-	s.send(threeMembers)
-	if screen := ansi.Strip(s.m.screen()); !strings.Contains(screen, "bern") {
-		t.Error(screen)
-	}
-	clock()
-	s.send(MembersMsg{Single: true})
-	if clock(); reads != 2 {
-		t.Errorf("%d reads of a venue without members", reads)
-	}
-	if screen := ansi.Strip(s.m.screen()); strings.Contains(screen, "bern") || strings.Contains(screen, "members") {
-		t.Error(screen)
-	}
-}
-
-// TestProfit checks when the profit is read: after each change of the account, and every 5 s while contracts are held,
-// one read at a time.
-func TestProfit(t *testing.T) {
-	s := busy(t)
-	s.m.opt.ReadProfit = func() ProfitMsg { return ProfitMsg{} }
-	now := noon
-	reads := func(after time.Duration) bool {
-		now = now.Add(after)
-		before := s.m.profit.reading
-		s.send(ClockMsg(now))
-		return !before && s.m.profit.reading
-	}
-	for i, c := range []struct {
-		before []tea.Msg
-		after  time.Duration
-		want   bool
-	}{
-		{nil, time.Second, true},
-		{nil, time.Second, false}, // it is under way
-		{[]tea.Msg{ProfitMsg{Err: errors.New("draining")}}, time.Second, true},
-		{[]tea.Msg{ProfitMsg{}}, time.Minute, false}, // nothing is held
-		{[]tea.Msg{AccountMsg{Seq: 150}}, time.Second, true},
-		{[]tea.Msg{AccountMsg{Seq: 151}, ProfitMsg{PnL: pnl}}, time.Second, true}, // it changed meanwhile
-		{[]tea.Msg{ProfitMsg{PnL: pnl}}, markEvery - time.Second, false},
-		{nil, time.Second, true},
-	} {
-		if s.send(c.before...); reads(c.after) != c.want {
-			t.Errorf("%d: a read: %t, want %t", i, !c.want, c.want)
-		}
-	}
-	if s := open(t); s.send(ClockMsg(noon)).m.profit.reading {
-		t.Error("a read before the account is known")
-	}
-}
-
 // TestScreens compares screens, without color, with golden files. -update rewrites them.
 func TestScreens(t *testing.T) {
 	many := client.Account{Orders: map[schemas.U64]schemas.Order{}}
@@ -242,6 +172,8 @@ func TestScreens(t *testing.T) {
 		"help":                    busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 18}).send(press("?")...),
 		"could not be read":       busy(t).send(RefreshMsg{Err: errors.New("draining (503)")}),
 		"160 by 50":               busy(t).send(tea.WindowSizeMsg{Width: 160, Height: 50}).send(chart()...).send(ProfitMsg{PnL: pnl}),
+		"thousands":               thousands(busy(t)).send(tea.WindowSizeMsg{Width: 80, Height: 30}),
+		"thousands at 160 by 50":  thousands(busy(t)).send(tea.WindowSizeMsg{Width: 160, Height: 50}),
 		"a profit":                busy(t).send(ProfitMsg{PnL: pnl}),
 		"120 by 40":               busy(t).send(tea.WindowSizeMsg{Width: 120, Height: 40}).send(chart()...),
 		"200 by 50":               busy(t).send(tea.WindowSizeMsg{Width: 200, Height: 50}).send(chart()...),

@@ -65,38 +65,83 @@ func (m Model) screen() string {
 }
 
 // bottom has the lines below the panes: the account, and either a message and the keys, or the
-// ticket.
+// ticket. Where it is low, a long text takes the line of the account too.
 func (m *Model) bottom() []string {
-	lines := []string{m.accountLine()}
+	below := m.height - 2 - len(m.rows) // the title and the table of series are above
+	var lines []string
 	if m.ticket.phase != closed {
-		return append(lines, m.ticketLines()...)
+		lines = m.ticketLines(below)
+	} else {
+		for _, l := range wrap(m.message, m.cols()-1, 1, below-1) {
+			lines = append(lines, " "+l)
+		}
+		lines = append(lines, faint.Render(truncate(keyLine(), m.cols())))
 	}
-	return append(lines, " "+truncate(m.message, m.cols()-1), faint.Render(truncate(keyHelp, m.cols())))
+	if len(lines) < below {
+		lines = append([]string{m.accountLine()}, lines...)
+	}
+	return lines
 }
 
-const keyHelp = " 1-9: series  b: buy  s: sell  c: close  x: cancel  X: all  ?: help  q: quit"
+// key is a key of the screen, or several that belong together.
+type key struct {
+	names string
+	short string // for the last line of the screen; "" if they are not in it
+	does  string
+}
 
-// helpText has the keys and the signs.
-const helpText = `
- 1-9, ↑ ↓     select a series; the keys below act in its market
- b, s         buy or sell: fill in the ticket, enter shows what it would do
- c            close: redeem the pairs of YES and NO, then sell the rest, no
-              more than 2 cents lower
- x, X         cancel your orders in this market, or in all
- y, enter, n  send it, or not: nothing is sent before it is shown
- q, esc       quit; esc closes a ticket
+var keys = []key{
+	{"1-9, ↑ ↓", "1-9: series", "select a series; the keys below act in its market"},
+	{"b, s", "b: buy  s: sell", "buy or sell: fill in the ticket, enter shows what it would do"},
+	{"c", "c: close", "close: redeem the pairs of YES and NO, then sell the rest, no\nmore than 2 cents lower"},
+	{"x, X", "x: cancel  X: all", "cancel your orders in this market, or in all"},
+	{"y, enter, n", "", "send it, or not: nothing is sent before it is shown"},
+	{"?, q, esc", "?: help  q: quit", "this list; quit; esc closes a ticket"},
+}
 
- ▲ ▼ =        a price above, below or at the strike; a taker of YES, of NO
- *            a level of the book with an order of yours
- YES          the chance that the orders of others imply: the middle of bid and
-              ask, or a bound (≥, ≤) if one side is empty
- RESULTS      the last rounds, newest first: Y, N, or - for a void one
+var signs = []key{
+	{"▲ ▼ =", "", "a price above, below or at the strike; a taker of YES, of NO"},
+	{"*", "", "a level of the book with an order of yours"},
+	{"YES", "", "the chance that the orders of others imply: the middle of bid and\nask, or a bound (≥, ≤) if one side is empty"},
+	{"RESULTS", "", "the last rounds, newest first: Y, N, or - for a void one"},
+}
 
- Any key goes back.`
+// keyLine is the last line of the screen.
+func keyLine() string {
+	line := ""
+	for _, k := range keys {
+		if k.short != "" {
+			line += "  " + k.short
+		}
+	}
+	return line[1:]
+}
+
+// Help has a line for each key and sign of the screen, or two.
+func Help() string {
+	text := ""
+	for i, list := range [][]key{keys, signs} {
+		if i > 0 {
+			text += "\n"
+		}
+		for _, k := range list {
+			for n, does := range strings.Split(k.does, "\n") {
+				if n > 0 {
+					k.names = " "
+				}
+				text += padTo(k.names, 13) + does + "\n"
+			}
+		}
+	}
+	return text
+}
 
 // helpScreen has as many lines as the terminal.
 func (m *Model) helpScreen() string {
-	lines := append([]string{bold.Render(m.title())}, strings.Split(helpText, "\n")...)
+	lines := []string{bold.Render(m.title()), ""}
+	for l := range strings.SplitSeq(Help()+"\nAny key goes back.", "\n") {
+		lines = append(lines, " "+l)
+	}
 	return strings.Join(append(lines, make([]string, m.height-len(lines))...), "\n")
 }
 

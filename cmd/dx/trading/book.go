@@ -15,7 +15,7 @@ type Book struct {
 	cli.ClientFlags
 	MarketID uint32     `arg:"" optional:"" help:"Market slot; see dx markets."`
 	Series   SeriesFlag `help:"The live market of this series, such as btc-15m, instead of a slot." predictor:"series" placeholder:"NAME"`
-	Depth    int        `help:"Price levels per side." default:"10"`
+	Depth    int        `help:"Price levels per side, 1 to 1000." default:"10" within:"1,1000"`
 	JSON     bool       `help:"Print the venue's answer as JSON."`
 }
 
@@ -50,11 +50,11 @@ func (b *Book) Run(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(out, "market %d, generation %d, seq %s\n", o.MarketID, o.Generation, o.AsOfSeq)
 	t := cli.NewTable(">YES", ">QTY", ">= NO BID")
 	for i := len(o.No) - 1; i >= 0; i-- { // the YES ask is 10000 minus the NO bid
-		t.Row(Cents(10000-o.No[i][0]), fmt.Sprint(o.No[i][1]), Cents(o.No[i][0]))
+		t.Row(Cents(10000-o.No[i][0]), o.No[i][1], Cents(o.No[i][0]))
 	}
 	t.Row("---", "---", "---")
 	for _, l := range o.Yes {
-		t.Row(Cents(l[0]), fmt.Sprint(l[1]), "")
+		t.Row(Cents(l[0]), l[1], "")
 	}
 	return t.Print(out, "")
 }

@@ -120,7 +120,7 @@ func listTicks(out io.Writer, ev *schemas.Evidence) error {
 		for _, s := range tick.Sources {
 			sources = append(sources, s.Source+" "+cli.FormatPrice(s.Price))
 		}
-		t.Row(fmt.Sprint(tick.Ts/1e9), cli.FormatPrice(tick.Price), fmt.Sprintf("%d s", tick.CountedSecs), strings.Join(sources, " "))
+		t.Row(cli.ID(tick.Ts/1e9), cli.FormatPrice(tick.Price), fmt.Sprintf("%d s", tick.CountedSecs), strings.Join(sources, " "))
 	}
 	return t.Print(out, "No index ticks.")
 }

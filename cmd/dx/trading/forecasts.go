@@ -132,7 +132,7 @@ func printForecasts(out io.Writer, zone cli.Zone, rows []schemas.Forecast, empty
 		if r.Brier != nil {
 			brier = fmt.Sprintf("%d.%08d", *r.Brier/1e8, *r.Brier%1e8)
 		}
-		t.Row(r.N.String(), zone.Format(r.Ts, time.DateTime), SeriesName(r.Category), fmt.Sprint(r.MarketID), r.RoundNumber.String(), percent(r.P), counts, winner, brier)
+		t.Row(cli.ID(r.N), zone.Format(r.Ts, time.DateTime), SeriesName(r.Category), cli.ID(r.MarketID), cli.ID(r.RoundNumber), percent(r.P), counts, winner, brier)
 	}
 	return t.Print(out, empty)
 }

@@ -99,19 +99,19 @@ func printOrders(out io.Writer, zone cli.Zone, orders []schemas.Order, series li
 	t := cli.NewTable("ORDER", zone.Column("TIME"), "SERIES", ">MARKET", "SIDE", "OUTCOME", ">PRICE", ">QTY", ">FILLED", ">LEFT", ">AHEAD", "TIF", "STATUS")
 	for i := range orders {
 		o := &orders[i]
-		id, before := "-", "-"
+		id, before := "-", any("-")
 		if o.OrderID != nil {
-			id = o.OrderID.String()
+			id = cli.ID(*o.OrderID)
 			if n, rests := ahead[*o.OrderID]; rests {
-				before = fmt.Sprint(n)
+				before = n
 			}
 		}
 		status := strings.ReplaceAll(o.Status, "_", " ")
 		if o.Reason != "" {
 			status += ": " + reasonText(o.Reason)
 		}
-		t.Row(id, zone.Format(o.CreatedTs, time.DateTime), series.name(o.MarketID, o.Generation), fmt.Sprint(o.MarketID), o.Side, upper(o.Outcome), Cents(o.Tick), fmt.Sprint(o.Qty),
-			fmt.Sprint(o.FilledQty), fmt.Sprint(o.RemainingQty), before, o.TIF, status)
+		t.Row(id, zone.Format(o.CreatedTs, time.DateTime), series.name(o.MarketID, o.Generation), cli.ID(o.MarketID), o.Side, upper(o.Outcome), Cents(o.Tick), o.Qty,
+			o.FilledQty, o.RemainingQty, before, o.TIF, status)
 	}
 	return t.Print(out, empty)
 }
@@ -160,8 +160,8 @@ func printFills(out io.Writer, zone cli.Zone, fills []schemas.Fill, empty string
 	for i := range fills {
 		f := &fills[i]
 		at := ownPrice(f.Outcome, f.TickYes)
-		t.Row(f.N.String(), zone.Format(f.Ts, time.DateTime), SeriesName(f.Category), fmt.Sprint(f.MarketID), f.RoundNumber.String(), f.Side, upper(f.Outcome), fmt.Sprint(f.Qty), cli.FormatCents(at),
-			cli.FormatDollars(at*f.Qty), cli.FormatDollars(f.Fee.Int64()), f.Role, f.OrderID.String())
+		t.Row(cli.ID(f.N), zone.Format(f.Ts, time.DateTime), SeriesName(f.Category), cli.ID(f.MarketID), cli.ID(f.RoundNumber), f.Side, upper(f.Outcome), f.Qty, cli.FormatCents(at),
+			cli.FormatDollars(at*f.Qty), cli.FormatDollars(f.Fee.Int64()), f.Role, cli.ID(f.OrderID))
 	}
 	return t.Print(out, empty)
 }
@@ -231,7 +231,7 @@ func printRounds(out io.Writer, zone cli.Zone, rounds []schemas.Round, own []sch
 		if r.SettlePrice > 0 {
 			settled = cli.FormatPrice(r.SettlePrice)
 		}
-		t.Row(append([]string{r.RoundNumber.String(), SeriesName(r.Category), fmt.Sprint(r.MarketID), zone.Format(r.CloseTs, time.DateTime), r.Status, cli.FormatPrice(r.Strike), settled, result(r.Status, r.Winner)},
+		t.Row(append([]any{cli.ID(r.RoundNumber), SeriesName(r.Category), cli.ID(r.MarketID), zone.Format(r.CloseTs, time.DateTime), r.Status, cli.FormatPrice(r.Strike), settled, result(r.Status, r.Winner)},
 			ownResult(traded[r.RoundNumber], cli.HasColor(out))...)...)
 	}
 	return t.Print(out, empty)
@@ -241,22 +241,22 @@ func printOwnRounds(out io.Writer, rounds []schemas.AccountRound, empty string) 
 	t := cli.NewTable(">ROUND", "SERIES", ">MARKET", "STATUS", "RESULT", ">PAID", ">RECEIVED", ">FEES", ">PAYOUT", ">YES", ">NO", ">PROFIT")
 	for i := range rounds {
 		r := &rounds[i]
-		t.Row(append([]string{r.RoundNumber.String(), SeriesName(r.Category), fmt.Sprint(r.MarketID), r.Status, result(r.Status, r.Winner), cli.FormatDollars(r.Paid.Int64()),
+		t.Row(append([]any{cli.ID(r.RoundNumber), SeriesName(r.Category), cli.ID(r.MarketID), r.Status, result(r.Status, r.Winner), cli.FormatDollars(r.Paid.Int64()),
 			cli.FormatDollars(r.Received.Int64()), cli.FormatDollars(r.Fees.Int64()), cli.FormatDollars(r.Payout.Int64())}, ownResult(r, cli.HasColor(out))...)...)
 	}
 	return t.Print(out, empty)
 }
 
 // ownResult has the cells YES, NO and PROFIT of a round.
-func ownResult(r *schemas.AccountRound, color bool) []string {
+func ownResult(r *schemas.AccountRound, color bool) []any {
 	if r == nil {
-		return []string{"-", "-", "-"}
+		return []any{"-", "-", "-"}
 	}
 	profit := "-"
 	if r.Profit != nil {
 		profit = cli.FormatGain(int64(*r.Profit), color)
 	}
-	return []string{fmt.Sprint(r.BoughtYes - r.SoldYes - r.Redeemed), fmt.Sprint(r.BoughtNo - r.SoldNo - r.Redeemed), profit}
+	return []any{r.BoughtYes - r.SoldYes - r.Redeemed, r.BoughtNo - r.SoldNo - r.Redeemed, profit}
 }
 
 // result is the outcome that won.

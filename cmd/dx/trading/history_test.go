@@ -17,7 +17,7 @@ const someTime = 1_800_000_001_000_000_000 // 2027-01-15 08:00:01
 
 func TestHistoryTables(t *testing.T) {
 	orders := []schemas.Order{
-		{OrderID: schemas.Ptr(schemas.U64(185)), CreatedTs: someTime, MarketID: 3, Generation: 2, Side: "buy", Outcome: "yes", Tick: 4700, Qty: 100, FilledQty: 40, RemainingQty: 60, TIF: "gtc", Status: "partially_filled"},
+		{OrderID: schemas.Ptr(schemas.U64(1850)), CreatedTs: someTime, MarketID: 3, Generation: 2, Side: "buy", Outcome: "yes", Tick: 4700, Qty: 5500, FilledQty: 4000, RemainingQty: 1500, TIF: "gtc", Status: "partially_filled"},
 		{CreatedTs: someTime, MarketID: 3, Generation: 1, Side: "sell", Outcome: "no", Tick: 9999, Qty: 5, TIF: "ioc", Status: "rejected", Reason: "insufficient_position"},
 	}
 	fills := []schemas.Fill{{N: 3, Ts: someTime, MarketID: 3, RoundNumber: 12, Category: 1, OrderID: 185, Role: "taker", Side: "buy", Outcome: "no", Qty: 40, TickYes: 4750, Fee: 616}}
@@ -36,11 +36,11 @@ func TestHistoryTables(t *testing.T) {
 		want  string
 	}{
 		"orders": {func(out *strings.Builder) error {
-			return printOrders(out, cli.Zone{}, orders, lives{{3, 2}: 1}, map[schemas.U64]int64{185: 42}, "")
+			return printOrders(out, cli.Zone{}, orders, lives{{3, 2}: 1}, map[schemas.U64]int64{1850: 1042}, "")
 		}, `
-ORDER  TIME (UTC)           SERIES   MARKET  SIDE  OUTCOME   PRICE  QTY  FILLED  LEFT  AHEAD  TIF  STATUS
-185    2027-01-15 08:00:01  btc-60s       3  buy   YES         47¢  100      40    60     42  gtc  partially filled
--      2027-01-15 08:00:01  -             3  sell  NO       99.99¢    5       0     0      -  ioc  rejected: insufficient position
+ORDER  TIME (UTC)           SERIES   MARKET  SIDE  OUTCOME   PRICE    QTY  FILLED   LEFT  AHEAD  TIF  STATUS
+1850   2027-01-15 08:00:01  btc-60s       3  buy   YES         47¢  5,500   4,000  1,500  1,042  gtc  partially filled
+-      2027-01-15 08:00:01  -             3  sell  NO       99.99¢      5       0      0      -  ioc  rejected: insufficient position
 `},
 		"fills": {func(out *strings.Builder) error { return printFills(out, cli.Zone{}, fills, "") }, `
 N  TIME (UTC)           SERIES   MARKET  ROUND  SIDE  OUTCOME  QTY  PRICE  AMOUNT      FEE  ROLE   ORDER

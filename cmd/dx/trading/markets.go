@@ -133,7 +133,7 @@ func (t *marketTable) print(out io.Writer, only SeriesFlag) error {
 				continue
 			}
 			trades = trades || k.Status == "trading"
-			table.Row(tools.SeriesName(s), fmt.Sprint(k.MarketID), status(k), cli.FormatPrice(r.Strike), at, Cents(k.YesBid), Cents(k.YesAsk), Cents(k.LastTickYes), k.Volume.String(), closesIn(k, t.now))
+			table.Row(tools.SeriesName(s), cli.ID(k.MarketID), status(k), cli.FormatPrice(r.Strike), at, Cents(k.YesBid), Cents(k.YesAsk), Cents(k.LastTickYes), k.Volume, closesIn(k, t.now))
 		}
 		if !trades {
 			table.Row(tools.SeriesName(s), "-", t.next(s, t.last[s.Category]).status(), "-", at, "-", "-", "-", "-", "-")

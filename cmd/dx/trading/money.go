@@ -115,7 +115,7 @@ func printPositions(out io.Writer, positions []schemas.PnLPosition, empty string
 	color := cli.HasColor(out)
 	for i := range positions {
 		x := &positions[i]
-		t.Row(SeriesName(x.Category), fmt.Sprint(x.MarketID), x.RoundNumber.String(), upper(x.Outcome), fmt.Sprint(x.Qty), cli.FormatCents(x.AvgCost.Int64()), markPrice(x.Mark),
+		t.Row(SeriesName(x.Category), cli.ID(x.MarketID), cli.ID(x.RoundNumber), upper(x.Outcome), x.Qty, cli.FormatCents(x.AvgCost.Int64()), markPrice(x.Mark),
 			cli.FormatDollars(x.Cost.Int64()), cli.FormatDollars(x.Value.Int64()), cli.FormatGain(int64(x.Unrealized), color), cli.FormatDollars(x.Qty*10_000-x.Cost.Int64()))
 	}
 	return t.Print(out, empty)
@@ -199,13 +199,13 @@ func printLedger(out io.Writer, zone cli.Zone, rows []schemas.LedgerRow, empty s
 		r := &rows[i]
 		series, market, round := "-", "-", "-"
 		if r.MarketID != nil {
-			series, market, round = SeriesName(*r.Category), fmt.Sprint(*r.MarketID), r.RoundNumber.String()
+			series, market, round = SeriesName(*r.Category), cli.ID(*r.MarketID), cli.ID(*r.RoundNumber)
 		}
 		ref := cmp.Or(r.Ref, "-")
 		if r.OrderID != nil {
-			ref = r.OrderID.String()
+			ref = cli.ID(*r.OrderID)
 		}
-		t.Row(r.N.String(), zone.Format(r.Ts, time.DateTime), r.Kind, cli.FormatGain(int64(r.Amount), color), cli.FormatDollars(r.BalanceAfter.Int64()), series, market, round, ref)
+		t.Row(cli.ID(r.N), zone.Format(r.Ts, time.DateTime), r.Kind, cli.FormatGain(int64(r.Amount), color), cli.FormatDollars(r.BalanceAfter.Int64()), series, market, round, ref)
 	}
 	return t.Print(out, empty)
 }

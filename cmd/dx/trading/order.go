@@ -19,7 +19,7 @@ type Order struct {
 	cli.ClientFlags
 	Side          string        `arg:"" enum:"buy,sell" help:"buy or sell."`
 	Outcome       string        `arg:"" enum:"yes,no" help:"yes or no."`
-	Qty           int64         `arg:"" help:"Number of contracts."`
+	Qty           int64         `arg:"" help:"Number of contracts, 1 to 1,000,000." within:"1,1000000"`
 	Price         string        `arg:"" optional:"" help:"Limit price in cents, such as @55 or @96.1. Omit it for a market order."`
 	Series        SeriesFlag    `help:"Trade in the live market of this series, such as btc-15m." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID      uint32        `help:"Trade in this market slot; see dx markets." xor:"market" placeholder:"ID"`
@@ -230,11 +230,8 @@ func worstTick(in *schemas.PlaceOrder, book *schemas.Orderbook) *schemas.Int {
 // parseCents parses a price in cents, such as 55 or @55.5, without rounding.
 func parseCents(flag, text string) (*schemas.Int, error) {
 	pips, err := cli.ParseDecimal(strings.TrimPrefix(text, "@"), 100)
-	if err == nil && (pips < schemas.TickMin || pips > schemas.TickMax) {
-		err = errors.New("prices are in cents, above 0 and below 100: @47 is 47 cents")
-	}
-	if err != nil {
-		return nil, cli.BadFlag(flag, err)
+	if err != nil || pips < schemas.TickMin || pips > schemas.TickMax {
+		return nil, cli.BadFlag(flag, fmt.Errorf("prices are in cents, above 0, below 100 and no finer than 0.01 cent, such as @47, and not %q", text))
 	}
 	return schemas.Ptr(schemas.Int(pips)), nil
 }

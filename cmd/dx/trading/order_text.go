@@ -68,7 +68,7 @@ func (l orderLabel) outcomeText(o *schemas.Outcome) string {
 		said = append(said, l.filled(map[string]string{"buy": "Bought", "sell": "Sold"}[l.in.Side], o.Fills, o.Fee)+".")
 	}
 	if o.RestingQty > 0 {
-		said = append(said, fmt.Sprintf("%s to %s %d %s%s.", rests(o.FilledQty), l.in.Side, o.RestingQty, upper(l.in.Outcome), l.at()))
+		said = append(said, fmt.Sprintf("%s to %s %s %s%s.", rests(o.FilledQty), l.in.Side, cli.Grouped(o.RestingQty), upper(l.in.Outcome), l.at()))
 	}
 	if o.Status == "canceled" {
 		said = append(said, l.canceled("was", o.FilledQty, o.Reason))
@@ -90,7 +90,7 @@ func (l orderLabel) previewText(p *schemas.Preview) string {
 		said = append(said, l.filled("Would "+l.in.Side, p.Fills, p.Fee)+".")
 	}
 	if rest := int64(l.in.Qty) - filled; rest > 0 && (p.Status == "resting" || p.Status == "partially_filled") {
-		said = append(said, fmt.Sprintf("An order to %s %d %s%s would rest.", l.in.Side, rest, upper(l.in.Outcome), l.at()))
+		said = append(said, fmt.Sprintf("An order to %s %s %s%s would rest.", l.in.Side, cli.Grouped(rest), upper(l.in.Outcome), l.at()))
 	}
 	if p.Status == "canceled" {
 		said = append(said, l.canceled("would be", filled, p.Reason))
@@ -127,7 +127,7 @@ func (l orderLabel) filled(verb string, fills []schemas.OutcomeFill, fee schemas
 	if lowest != highest {
 		at += " to " + cli.FormatCents(highest)
 	}
-	text := fmt.Sprintf("%s %d %s in %s at %s for %s", verb, qty, upper(l.in.Outcome), l.where, at, cli.FormatDollars(sum))
+	text := fmt.Sprintf("%s %s %s in %s at %s for %s", verb, cli.Grouped(qty), upper(l.in.Outcome), l.where, at, cli.FormatDollars(sum))
 	if fee == 0 {
 		return text
 	}
@@ -150,7 +150,7 @@ func (l orderLabel) at() string {
 
 // canceled says that the order, or what did not fill of it, was canceled.
 func (l orderLabel) canceled(was string, filled int64, reason string) string {
-	what := fmt.Sprintf("The order to %s %d %s in %s", l.in.Side, l.in.Qty, upper(l.in.Outcome), l.where)
+	what := fmt.Sprintf("The order to %s %s %s in %s", l.in.Side, cli.Grouped(l.in.Qty), upper(l.in.Outcome), l.where)
 	if filled > 0 {
 		what = "The rest"
 	}

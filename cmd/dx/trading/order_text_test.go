@@ -28,6 +28,8 @@ func TestOutcomeText(t *testing.T) {
 		{order("sell", "no", 4300, 7), schemas.Outcome{OrderID: 5, Status: "executed", FilledQty: 7, Fills: fills[:1], Fee: 100}, "Sold 7 NO in btc-15m at 44¢ for $3.08, less a fee of $0.01. Order 5."},
 		{order("buy", "yes", 5650, 20), schemas.Outcome{OrderID: 6, Status: "partially_filled", FilledQty: 7, RestingQty: 13, Fills: fills[:1]}, "Bought 7 YES in btc-15m at 56¢ for $3.92. The rest waits to buy 13 YES at 56.5¢. Order 6."},
 		{order("buy", "yes", 1000, 20), schemas.Outcome{OrderID: 7, Status: "resting", RestingQty: 20}, "Your order waits to buy 20 YES at 10¢. Order 7."},
+		{order("buy", "yes", 1000, 2500), schemas.Outcome{OrderID: 7000, Status: "partially_filled", FilledQty: 1000, RestingQty: 1500, Fills: []schemas.OutcomeFill{{TickYes: 1000, Qty: 1000}}}, "Bought 1,000 YES in btc-15m at 10¢ for $100.00. The rest waits to buy 1,500 YES at 10¢. Order 7000."},
+		{order("buy", "yes", 1000, 2500), schemas.Outcome{OrderID: 7000, Status: "canceled", Reason: "post_only_cross"}, "The order to buy 2,500 YES in btc-15m was canceled: it would have traded at once. Order 7000."},
 		{order("buy", "yes", 0, 20), schemas.Outcome{OrderID: 8, Status: "canceled", FilledQty: 7, Fills: fills[:1], Reason: "max_cost_infeasible"}, "Bought 7 YES in btc-15m at 56¢ for $3.92. The rest was canceled: the spending limit was reached. Order 8."},
 		{order("sell", "yes", 9900, 20), schemas.Outcome{OrderID: 9, Status: "canceled", Reason: "post_only_cross"}, "The order to sell 20 YES in btc-15m was canceled: it would have traded at once. Order 9."},
 	} {

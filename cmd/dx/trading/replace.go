@@ -14,7 +14,7 @@ import (
 type Replace struct {
 	cli.ClientFlags
 	OrderID       uint64  `arg:"" name:"order-id" help:"The resting order to replace, by order_id."`
-	Qty           int64   `arg:"" help:"Number of contracts of the new order."`
+	Qty           int64   `arg:"" help:"Number of contracts of the new order, 1 to 1,000,000." within:"1,1000000"`
 	Price         string  `arg:"" help:"Limit price of the new order in cents, such as @55 or @96.1."`
 	KeepTotal     bool    `help:"Count in the quantity what the old order has filled."`
 	Group         *uint32 `help:"Group number, for dx cancel --all --group. Default: that of the old order."`

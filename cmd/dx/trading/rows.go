@@ -2,7 +2,6 @@ package trading
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -17,15 +16,12 @@ type rowFlags struct {
 	cli.Zone
 	Series   SeriesFlag `help:"Only rows of this series, such as btc-15m, whichever slots it traded in." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID *int64     `help:"Only rows of this market slot." xor:"market" placeholder:"ID"`
-	Limit    int64      `help:"Number of rows, at most 1000." default:"20"`
+	Limit    int64      `help:"Number of rows, at most 1000." default:"20" within:"1,1000"`
 	JSON     bool       `help:"Print the venue's answer as JSON."`
 }
 
 // connect checks the flags and returns a client.
 func (f *rowFlags) connect() (*client.Client, error) {
-	if f.Limit < 1 || f.Limit > schemas.PageMax {
-		return nil, cli.BadFlag("limit", errors.New("must be 1 to 1000"))
-	}
 	return f.Client()
 }
 

@@ -2,14 +2,10 @@ package trading
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"duplex/cmd/dx/cli"
-	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -68,8 +64,8 @@ func printSettlements(out io.Writer, zone cli.Zone, rows []schemas.Settlement, e
 		if s.Profit != nil {
 			profit = cli.FormatGain(int64(*s.Profit), cli.HasColor(out))
 		}
-		t.Row(zone.Format(s.Ts, time.DateTime), series, fmt.Sprint(s.MarketID), s.RoundNumber.String(), result(s.OutcomeStatus, s.Winner),
-			fmt.Sprint(s.YesQty), fmt.Sprint(s.NoQty), cli.FormatDollars(s.Payout.Int64()), cost, profit)
+		t.Row(zone.Format(s.Ts, time.DateTime), series, cli.ID(s.MarketID), cli.ID(s.RoundNumber), result(s.OutcomeStatus, s.Winner),
+			s.YesQty, s.NoQty, cli.FormatDollars(s.Payout.Int64()), cost, profit)
 	}
 	return t.Print(out, empty)
 }
@@ -78,10 +74,10 @@ func printSettlements(out io.Writer, zone cli.Zone, rows []schemas.Settlement, e
 type History struct {
 	cli.ClientFlags
 	cli.Zone
-	Feed  string `arg:"" optional:"" help:"BTC, gold or WTI." default:"BTC"`
-	Step  int64  `help:"Seconds of a row, 1 to 3600." default:"60"`
-	Limit int64  `help:"Number of rows, at most 1000." default:"20"`
-	JSON  bool   `help:"Print the venue's answer as JSON."`
+	Feed  cli.Feed `arg:"" optional:"" help:"BTC, gold or WTI." default:"BTC"`
+	Step  int64    `help:"Seconds of a row, 1 to 3600." default:"60" within:"1,3600"`
+	Limit int64    `help:"Number of rows, at most 1000." default:"20" within:"1,1000"`
+	JSON  bool     `help:"Print the venue's answer as JSON."`
 }
 
 func (h *History) Help() string {
@@ -94,25 +90,11 @@ Examples:
 }
 
 func (h *History) Run(ctx context.Context, out io.Writer) error {
-	feed := -1
-	for f := range core.Feed(core.Feeds) {
-		if strings.EqualFold(h.Feed, f.String()) {
-			feed = int(f)
-		}
-	}
-	switch {
-	case feed < 0:
-		return cli.BadFlag("feed", fmt.Errorf("%q is not BTC, gold or WTI", h.Feed))
-	case h.Step < 1 || h.Step > 3600:
-		return cli.BadFlag("step", errors.New("must be 1 to 3600"))
-	case h.Limit < 1 || h.Limit > schemas.PageMax:
-		return cli.BadFlag("limit", errors.New("must be 1 to 1000"))
-	}
 	c, err := h.Client()
 	if err != nil {
 		return err
 	}
-	list, err := c.PriceHistory(ctx, schemas.GetPriceHistory{Feed: schemas.Int(feed), Steps: schemas.Steps{StepSecs: schemas.Ptr(schemas.Int(h.Step))}, Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(h.Limit))}})
+	list, err := c.PriceHistory(ctx, schemas.GetPriceHistory{Feed: schemas.Int(h.Feed.Number()), Steps: schemas.Steps{StepSecs: schemas.Ptr(schemas.Int(h.Step))}, Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(h.Limit))}})
 	if err != nil || h.JSON {
 		return cli.PrintResult(out, list, err)
 	}
@@ -123,7 +105,7 @@ func printPrices(out io.Writer, zone cli.Zone, rows []schemas.PriceRow) error {
 	t := cli.NewTable(zone.Column("TIME"), ">OPEN", ">HIGH", ">LOW", ">CLOSE", ">SOURCES")
 	for i := range rows {
 		r := &rows[i]
-		t.Row(zone.Format(r.Ts, time.DateTime), cli.FormatPrice(r.Open), cli.FormatPrice(r.High), cli.FormatPrice(r.Low), cli.FormatPrice(r.Close), fmt.Sprint(r.Sources))
+		t.Row(zone.Format(r.Ts, time.DateTime), cli.FormatPrice(r.Open), cli.FormatPrice(r.High), cli.FormatPrice(r.Low), cli.FormatPrice(r.Close), r.Sources)
 	}
 	return t.Print(out, "No prices.")
 }

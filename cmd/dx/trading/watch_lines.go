@@ -89,29 +89,37 @@ func decodeAndDescribe[M any](raw []byte, say func(*M) (of, what string)) (of, w
 
 const noSubject = "-"
 
-func marketLabel(market uint32) string { return fmt.Sprint(market) }
+func marketLabel(market uint32) string { return cli.ID(market) }
 
 func bookLine(b *schemas.WSBook) (of, what string) {
 	return marketLabel(b.MarketID), fmt.Sprintf("book of round %d: YES %s, NO %s", b.RoundNumber, bids(b.Yes), bids(b.No))
+}
+
+// change formats what a level gained, with its sign.
+func change(delta int64) string {
+	if delta < 0 {
+		return cli.Grouped(delta)
+	}
+	return "+" + cli.Grouped(delta)
 }
 
 func bids(side []schemas.Level) string {
 	if len(side) == 0 {
 		return "no bids"
 	}
-	return fmt.Sprintf("%d @ %s and %s", side[0][1], Cents(side[0][0]), Count(len(side)-1, "more level"))
+	return fmt.Sprintf("%s @ %s and %s", cli.Grouped(side[0][1]), Cents(side[0][0]), Count(len(side)-1, "more level"))
 }
 
 func deltaLine(d *schemas.WSBookDelta) (of, what string) {
 	parts := make([]string, len(d.Changes))
 	for i, c := range d.Changes {
-		parts[i] = fmt.Sprintf("%s @ %s: %+d, now %d", strings.ToUpper(c.Outcome), Cents(c.Tick), c.Delta, c.Qty)
+		parts[i] = fmt.Sprintf("%s @ %s: %s, now %s", strings.ToUpper(c.Outcome), Cents(c.Tick), change(c.Delta), cli.Grouped(c.Qty))
 	}
 	return marketLabel(d.MarketID), strings.Join(parts, ", ")
 }
 
 func tradeLine(t *schemas.Trade) (of, what string) {
-	return marketLabel(t.MarketID), fmt.Sprintf("trade: %d, YES @ %s, taker: %s %s (%s)", t.Qty, Cents(t.TickYes), t.TakerSide, strings.ToUpper(t.TakerOutcome), t.Path)
+	return marketLabel(t.MarketID), fmt.Sprintf("trade: %s, YES @ %s, taker: %s %s (%s)", cli.Grouped(t.Qty), Cents(t.TickYes), t.TakerSide, strings.ToUpper(t.TakerOutcome), t.Path)
 }
 
 func oracleLine(o *schemas.WSOracle) (of, what string) {
@@ -152,7 +160,7 @@ func AskedOrder(a *schemas.AgentApproval) string {
 	if a.Type == "market" {
 		at = "at market, worst " + Cents(a.Tick)
 	}
-	text := fmt.Sprintf("%s %d %s %s", a.Side, a.Qty, upper(a.Outcome), at)
+	text := fmt.Sprintf("%s %s %s %s", a.Side, cli.Grouped(a.Qty), upper(a.Outcome), at)
 	if a.TIF != core.GTC.String() && a.Type == core.Limit.String() {
 		text += ", " + a.TIF
 	}
@@ -177,7 +185,7 @@ func orderLine(e *schemas.OrderEvent) (of, what string) {
 	if o.OrderID != nil {
 		id = o.OrderID.String()
 	}
-	what = fmt.Sprintf("order %s, %s %d %s %s: %s, %d filled, %d remaining", id, o.Side, o.Qty, strings.ToUpper(o.Outcome), at, o.Status, o.FilledQty, o.RemainingQty)
+	what = fmt.Sprintf("order %s, %s %s %s %s: %s, %s filled, %s remaining", id, o.Side, cli.Grouped(o.Qty), strings.ToUpper(o.Outcome), at, o.Status, cli.Grouped(o.FilledQty), cli.Grouped(o.RemainingQty))
 	if o.Reason != "" {
 		what += ", " + reasonText(o.Reason)
 	}
@@ -185,7 +193,7 @@ func orderLine(e *schemas.OrderEvent) (of, what string) {
 }
 
 func fillLine(e *schemas.FillEvent) (of, what string) {
-	return marketLabel(e.MarketID), fmt.Sprintf("fill of order %d as %s: %s %d %s, YES @ %s (%s), fee %s", e.OrderID, e.Role, e.Side, e.Qty, strings.ToUpper(e.Outcome), Cents(e.TickYes), e.Path, cli.FormatDollars(e.Fee.Int64()))
+	return marketLabel(e.MarketID), fmt.Sprintf("fill of order %d as %s: %s %s %s, YES @ %s (%s), fee %s", e.OrderID, e.Role, e.Side, cli.Grouped(e.Qty), strings.ToUpper(e.Outcome), Cents(e.TickYes), e.Path, cli.FormatDollars(e.Fee.Int64()))
 }
 
 func balanceLine(e *schemas.BalanceEvent) (of, what string) {
@@ -197,7 +205,7 @@ func balanceLine(e *schemas.BalanceEvent) (of, what string) {
 }
 
 func positionLine(e *schemas.PositionEvent) (of, what string) {
-	return marketLabel(e.MarketID), fmt.Sprintf("position: %d YES, %d NO, cost %s", e.YesQty, e.NoQty, cli.FormatDollars(e.Cost.Int64()))
+	return marketLabel(e.MarketID), fmt.Sprintf("position: %s YES, %s NO, cost %s", cli.Grouped(e.YesQty), cli.Grouped(e.NoQty), cli.FormatDollars(e.Cost.Int64()))
 }
 
 func settlementLine(e *schemas.SettlementEvent) (of, what string) {
@@ -205,7 +213,7 @@ func settlementLine(e *schemas.SettlementEvent) (of, what string) {
 	if e.Winner != nil {
 		winner = strings.ToUpper(*e.Winner) + " wins"
 	}
-	return marketLabel(e.MarketID), fmt.Sprintf("settlement of round %d, %s: %s for %d YES, %d NO", e.RoundNumber, winner, cli.FormatDollars(e.Payout.Int64()), e.YesQty, e.NoQty)
+	return marketLabel(e.MarketID), fmt.Sprintf("settlement of round %d, %s: %s for %s YES, %s NO", e.RoundNumber, winner, cli.FormatDollars(e.Payout.Int64()), cli.Grouped(e.YesQty), cli.Grouped(e.NoQty))
 }
 
 func depositLine(e *schemas.DepositEvent) (of, what string) {
@@ -225,7 +233,7 @@ func deadmanLine(e *schemas.DeadmanEvent) (of, what string) {
 	case e.Fired:
 		return noSubject, name + " fired"
 	case e.Armed:
-		return noSubject, fmt.Sprintf("%s armed, %d ms", name, e.TimeoutMs)
+		return noSubject, fmt.Sprintf("%s armed, %s ms", name, cli.Grouped(e.TimeoutMs))
 	default:
 		return noSubject, name + " disarmed"
 	}
@@ -235,11 +243,11 @@ func groupLine(e *schemas.GroupEvent) (of, what string) {
 	g := &e.Group
 	switch e.Change {
 	case "set":
-		return noSubject, fmt.Sprintf("group %d may fill %d contracts in %d ms, %d now", g.GroupID, g.FillLimit, g.WindowMs, g.Filled)
+		return noSubject, fmt.Sprintf("group %d may fill %s contracts in %s ms, %s now", g.GroupID, cli.Grouped(g.FillLimit), cli.Grouped(g.WindowMs), cli.Grouped(g.Filled))
 	case "deleted":
 		return noSubject, fmt.Sprintf("group %d has no bound", g.GroupID)
 	case "tripped":
-		return noSubject, fmt.Sprintf("group %d has tripped: %d of %d contracts in %d ms", g.GroupID, g.Filled, g.FillLimit, g.WindowMs)
+		return noSubject, fmt.Sprintf("group %d has tripped: %s of %s contracts in %s ms", g.GroupID, cli.Grouped(g.Filled), cli.Grouped(g.FillLimit), cli.Grouped(g.WindowMs))
 	default:
 		return noSubject, fmt.Sprintf("group %d is %s", g.GroupID, e.Change)
 	}
@@ -258,10 +266,10 @@ func revokedLine(e *schemas.KeyRevokedEvent) (of, what string) {
 	return noSubject, "key " + e.APIKey + " revoked"
 }
 
-// Count formats a number of things, such as "1 order" or "2 orders".
+// Count formats a number of things, such as "1 order" or "2,000 orders".
 func Count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
-	return fmt.Sprintf("%d %s", n, thing)
+	return fmt.Sprintf("%s %s", cli.Grouped(n), thing)
 }
