@@ -1402,7 +1402,8 @@ test('an approval says what the order is, what it costs and how it ended', async
 })
 
 test('what has ended never waits again, and a decision is sent as it was', async () => {
-  globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} }
+  const kept = new Map()
+  globalThis.sessionStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value), removeItem: (key) => void kept.delete(key) }
   globalThis.localStorage = { getItem: () => null }
   globalThis.document = { hidden: false }
   try {
@@ -1439,6 +1440,10 @@ test('what has ended never waits again, and a decision is sent as it was', async
     await approvals.read(false)
     assert.equal(approvals.all.get('9').status, 'placed', 'an older answer')
     assert.deepEqual(approvals.cards, ['9'], 'its end is shown until it is dismissed')
+    approvals.putOff()
+    assert.deepEqual([...new Approvals().later], ['9'], 'a tab that is loaded again has put it off as well')
+    approvals.takeUp()
+    assert.equal(new Approvals().later.size, 0)
     approvals.dismiss('9')
     assert.deepEqual(approvals.cards, [])
 
@@ -1503,4 +1508,28 @@ test('many fills in a short time are one notice, and a line shows an error befor
   notices.filled(fill(), 'BTC 60 s')
   assert.equal(notices.line.text, 'Filled: bought 5 YES at 47.0¢', 'a notice that was dismissed is over')
   notices.drop(notices.line.id)
+})
+
+test('the filters of the portfolio last over a reload, and what a page does not offer chooses all', async (t) => {
+  const { keepFilters, storedFilters } = await load('portfolio/filters.ts')
+  const all = { kinds: '', category: 0, when: 'all', side: '' }
+  let kept = null
+  globalThis.sessionStorage = { getItem: () => kept, setItem: (_, value) => void (kept = value) }
+  t.after(() => delete globalThis.sessionStorage)
+  assert.deepEqual(storedFilters(), all)
+  for (const f of [{ kinds: 'fill,fee', category: 9, when: 'week', side: 'sell' }, { ...all, category: 1, when: 'today', side: 'buy' }, all]) {
+    keepFilters(f)
+    assert.deepEqual(storedFilters(), f)
+  }
+  for (const wrong of ['{', 'null', '[]', '{"kinds":"x","category":10,"when":"year","side":"both"}', '{"category":"1"}']) {
+    kept = wrong
+    assert.deepEqual(storedFilters(), all, wrong)
+  }
+})
+
+test('a list that is not read says so, and that the venue does not answer', async () => {
+  const { reading } = await load('shared/reading.ts')
+  assert.equal(reading({ status: 'connecting', age: undefined }), 'Reading …')
+  assert.equal(reading({ status: 'live', age: undefined }), 'Reading …')
+  for (const down of [{ status: 'lost', age: undefined }, { status: 'connecting', age: 4 }]) assert.match(reading(down), /^The venue does not answer\./)
 })
