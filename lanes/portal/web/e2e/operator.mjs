@@ -378,7 +378,7 @@ const steps = {
 
   async 'every page fits every screen, in both themes'() {
     await withdraw(40, 'a bank with a long name, account DE00 0000 0000 0000 0000 00, for the treasurer of the venue')
-    for (const [width, height] of [[1440, 900], [1024, 768]]) {
+    for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) {
       await page.setViewportSize({ width, height })
       for (const scheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme: scheme })
@@ -388,18 +388,24 @@ const steps = {
           await page.locator('main .panel:visible').first().waitFor()
           if (name === 'accounts') await account(String(trader.user_id))
           await page.locator('main tbody tr:visible').first().waitFor()
+          assert.equal(await page.locator('main').evaluate((e) => e.scrollTop), 0, `${name} begins at its top`)
+          await page.locator('main').evaluate((e) => e.scrollTo(0, 9))
           await snap(`${width}-${scheme}-${name}`)
           assert.deepEqual(await faults(page), [], `${name} at ${width} in ${scheme}`)
         }
       }
     }
-    await page.setViewportSize({ width: 1440, height: 900 })
     await page.emulateMedia({ colorScheme: 'light' })
     await go('withdrawals')
-    await button('Reject…').first().click()
-    await snap('dialog')
-    assert.deepEqual(await faults(page), [], 'dialog')
-    await button('Go back').click()
+    for (const [width, height] of [[390, 844], [1440, 900]]) {
+      await page.setViewportSize({ width, height })
+      await button('Reject…').first().click()
+      await snap(`${width}-dialog`)
+      assert.deepEqual(await faults(page), [], `dialog at ${width}`)
+      const box = await test('action-dialog').boundingBox()
+      assert.ok(box.x >= 0 && box.x + box.width <= width && box.y >= 0 && box.y + box.height <= height, `dialog at ${width}: ${JSON.stringify(box)}`)
+      await button('Go back').click()
+    }
   },
 
   async 'an operator who is revoked is signed out'() {

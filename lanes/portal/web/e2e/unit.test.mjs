@@ -198,8 +198,12 @@ test('a preview is requested again when what the order would meet changes, and o
 })
 
 test('a shortage of cash is exact to the pip', async () => {
-  const { errorOf } = await load('shared/errors.ts')
+  const { errorOf, failureOf } = await load('shared/errors.ts')
   const { VenueError } = await load('venue/rest.ts')
+  const short = new VenueError(403, 'insufficient_balance')
+  assert.deepEqual(['Create agent', 'Fund', 'Return', 'Withdraw'].filter((what) => failureOf(what, short).includes('order')), [], 'these place none')
+  assert.equal(failureOf('Create agent', short), 'The free cash of your account is less than the fund.')
+  assert.equal(failureOf('Close', short), errorOf(short))
   assert.equal(errorOf(new VenueError(403, 'insufficient_balance'), { need: 101_301, cash: 101_300, held: 0 }), 'This needs $10.1301 with its fee. You have $10.13 free.')
 })
 
@@ -690,7 +694,9 @@ test('a bad mandate is found before it is sent, with its field', async () => {
   assert.equal(agentFault('btc-1', null, careful, now), undefined)
   for (const name of ['', '-a', 'A', 'a b', 'é', 'a'.repeat(33)]) assert.equal(agentFault(name, 50, careful, now)?.field, 'name')
   assert.equal(agentFault('a', -1, careful, now)?.field, 'fund')
-  for (const [key, value, field] of [['orderCost', -1, 'max_order_cost'], ['openCost', -1, 'max_open_cost'], ['dailyLoss', 1e30, 'max_daily_loss'], ['collar', 100, 'price_collar'], ['askAbove', -1, 'ask_above'], ['hours', 0, 'expires_ts'], ['hours', -1, 'expires_ts']]) {
+  for (const fund of [0, 0.0001, 0.07, 50.1234, 123456.7891]) assert.equal(agentFault('a', fund, careful, now), undefined, String(fund))
+  for (const fund of [0.00001, 1e-9, 50.12345]) assert.deepEqual(agentFault('a', fund, careful, now), { field: 'fund', must: 'be $0 or more, with at most four decimals' }, String(fund))
+  for (const [key, value, field] of [['orderCost', -1, 'max_order_cost'], ['openCost', -1, 'max_open_cost'], ['dailyLoss', 1e30, 'max_daily_loss'], ['orderCost', 0.00001, 'max_order_cost'], ['askAbove', 1.00005, 'ask_above'], ['collar', 3.001, 'price_collar'], ['collar', 100, 'price_collar'], ['askAbove', -1, 'ask_above'], ['hours', 0, 'expires_ts'], ['hours', -1, 'expires_ts']]) {
     assert.equal(mandateFault(mandateOf({ ...presets.careful, [key]: value }, now), now)?.field, field)
   }
 })
@@ -1405,7 +1411,8 @@ test('an approval says what the order is, what it costs and how it ended', async
 })
 
 test('what has ended never waits again, and a decision is sent as it was', async () => {
-  globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} }
+  const kept = new Map()
+  globalThis.sessionStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value), removeItem: (key) => void kept.delete(key) }
   globalThis.localStorage = { getItem: () => null }
   globalThis.document = { hidden: false }
   try {
@@ -1442,6 +1449,10 @@ test('what has ended never waits again, and a decision is sent as it was', async
     await approvals.read(false)
     assert.equal(approvals.all.get('9').status, 'placed', 'an older answer')
     assert.deepEqual(approvals.cards, ['9'], 'its end is shown until it is dismissed')
+    approvals.putOff()
+    assert.deepEqual([...new Approvals().later], ['9'], 'a tab that is loaded again has put it off as well')
+    approvals.takeUp()
+    assert.equal(new Approvals().later.size, 0)
     approvals.dismiss('9')
     assert.deepEqual(approvals.cards, [])
 
@@ -1475,4 +1486,59 @@ test('what has ended never waits again, and a decision is sent as it was', async
   } finally {
     for (const name of ['sessionStorage', 'localStorage', 'document']) delete globalThis[name]
   }
+})
+
+test('many fills in a short time are one notice, and a line shows an error before them', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { notices } = await load('shared/notices.svelte.ts')
+  const fill = (more) => ({ side: 'buy', outcome: 'yes', tick_yes: 4700, qty: 5, fee: '120', ...more })
+  const said = () => notices.list.map((n) => [n.text, n.more])
+  notices.filled(fill(), 'BTC 60 s', ', taker, mint')
+  assert.deepEqual(said(), [['Filled: bought 5 YES at 47.0¢', 'Fee $0.0120, taker, mint']])
+  t.mock.timers.tick(4900)
+  notices.filled(fill({ qty: 1000 }), 'BTC 60 s')
+  assert.deepEqual(said(), [['2 fills of BTC 60 s', 'bought 1,005 YES; fees $0.0240']])
+  notices.show('bad', 'Cancel did not work')
+  notices.filled(fill({ side: 'sell', outcome: 'no', qty: 3 }), 'Gold 5 min')
+  assert.deepEqual(said(), [['3 fills of 2 series', 'bought 1,005 YES, sold 3 NO; fees $0.0360'], ['Cancel did not work', '']])
+  assert.equal(notices.line.text, 'Cancel did not work')
+  for (let i = 0; i < 9; i++) {
+    t.mock.timers.tick(1000) // each fill keeps the notice for as long as one
+    notices.filled(fill(), 'BTC 60 s')
+  }
+  assert.deepEqual(said().map(([text]) => text), ['12 fills of 2 series'])
+  assert.equal(notices.line.text, '12 fills of 2 series')
+  t.mock.timers.tick(5000)
+  assert.deepEqual(said(), [])
+  notices.filled(fill(), 'BTC 60 s')
+  assert.equal(notices.line.text, 'Filled: bought 5 YES at 47.0¢')
+  notices.drop(notices.line.id)
+  assert.equal(notices.line, undefined)
+  notices.filled(fill(), 'BTC 60 s')
+  assert.equal(notices.line.text, 'Filled: bought 5 YES at 47.0¢', 'a notice that was dismissed is over')
+  notices.drop(notices.line.id)
+})
+
+test('the filters of the portfolio last over a reload, and what a page does not offer chooses all', async (t) => {
+  const { keepFilters, storedFilters } = await load('portfolio/filters.ts')
+  const all = { kinds: '', category: 0, when: 'all', side: '' }
+  let kept = null
+  globalThis.sessionStorage = { getItem: () => kept, setItem: (_, value) => void (kept = value) }
+  t.after(() => delete globalThis.sessionStorage)
+  assert.deepEqual(storedFilters(), all)
+  for (const f of [{ kinds: 'fill,fee', category: 9, when: 'week', side: 'sell' }, { ...all, category: 1, when: 'today', side: 'buy' }, all]) {
+    keepFilters(f)
+    assert.deepEqual(storedFilters(), f)
+  }
+  for (const wrong of ['{', 'null', '[]', '{"kinds":"x","category":10,"when":"year","side":"both"}', '{"category":"1"}']) {
+    kept = wrong
+    assert.deepEqual(storedFilters(), all, wrong)
+  }
+})
+
+test('a list that is not read says so, and that the venue does not answer', async () => {
+  const { reading } = await load('shared/reading.ts')
+  assert.equal(reading({ status: 'connecting', age: undefined }), 'Reading …')
+  assert.equal(reading({ status: 'live', age: undefined }), 'Reading …')
+  for (const down of [{ status: 'lost', age: undefined }, { status: 'connecting', age: 4 }]) assert.match(reading(down), /^The venue does not answer\./)
 })

@@ -98,7 +98,7 @@ await run({
     assert.equal(await test('approve').count(), 0)
   },
 
-  async 'the card is over every page, and a decision says what became of the order'() {
+  async 'the card is over the chart, elsewhere a line leads to it, and a decision says what became of the order'() {
     await go('Trade')
     const round = await roundWith(30_000)
     await eventually('a card that nobody needs', async () => {
@@ -108,10 +108,15 @@ await run({
     })
     const first = await asks(scout, round, { tick: 200 })
     await card(first, 'waiting').waitFor()
-    for (const place of ['Portfolio', 'Account', 'Agents', 'Trade']) {
+    for (const place of ['Portfolio', 'Account', 'Agents']) {
       await go(place)
-      assert.equal(await card(first, 'waiting').locator('[data-test="approve"]').count(), 1, place)
+      await test('asked').filter({ hasText: '1 order waits for you' }).waitFor()
+      assert.equal(await test('approvals').count(), 0, place)
     }
+    await test('show').click()
+    await card(first, 'waiting').waitFor()
+    assert.equal(await test('show').count(), 0, 'the page has it')
+    await go('Trade')
     await press(first, 'approve')
     await became(first, '1,000 YES to buy rest in the book at 2.0¢')
     const second = await asks(scout, round, { tick: 300 })
@@ -158,9 +163,20 @@ await run({
     await card(asked).locator('[data-test="approve"][aria-disabled="false"]').waitFor()
     for (const a of [asked, other]) assert.equal((await approval(a.approval_id)).status, 'waiting')
     await test('approvals').filter({ hasText: '2 orders wait for you' }).waitFor()
+    // Later lasts for these orders over a reload, and ends with the next one that asks.
     await test('fold').click()
     assert.equal(await test('approval').count(), 0)
+    await page.reload()
+    await live()
+    await test('approvals').filter({ hasText: '2 orders wait for you' }).filter({ hasText: 'Show' }).waitFor()
+    assert.equal(await test('approval').count(), 0)
+    const third = await asks(scout, round, { tick: 600 })
+    await card(third, 'waiting').waitFor()
     await test('fold').click()
+    await test('fold').click()
+    await press(third, 'reject')
+    await became(third, 'You rejected it.')
+    await dismissed(third)
     await press(asked, 'reject')
     await became(asked, 'You rejected it.')
 
@@ -272,19 +288,15 @@ await run({
     await go('Agents')
     const third = await asks(scout, round, { tick: 200 })
     await mine.and(page.locator(`[data-id="${third.approval_id}"]`)).waitFor()
-    await test('fold').filter({ hasText: 'Show' }).waitFor()
+    await test('asked').filter({ hasText: '3 orders wait for you' }).waitFor()
     await snap('390-agents-asked')
     await faultless('an agent that asks, on a phone')
     for (const halt of [page.locator('[data-test="agent"][data-name="scout"] [data-test="stop"]'), test('stop-all')]) await halt.click({ trial: true })
     await owner('POST', `/approvals/${third.approval_id}/reject`)
     await mine.and(page.locator(`[data-id="${third.approval_id}"]`)).waitFor({ state: 'detached' })
-    await test('fold').click()
     await page.setViewportSize({ width: 1440, height: 900 })
     let where = 'trade'
     await go('Trade')
-    await places()
-    where = 'agents'
-    await go('Agents')
     await places()
     where = 'address'
     await page.goto(first.approve_url)
@@ -298,8 +310,7 @@ await run({
     // Without a key the account token decides all the same, and the card says what it does not know.
     const asked = await asks(scout, await roundWith(30_000), { tick: 200 })
     await go('Account')
-    await card(asked, 'waiting').waitFor()
-    await test('fold').click()
+    await test('show').waitFor()
     await test('sign-out').click()
     await page.locator('[name=token]').waitFor()
     assert.equal(await test('approvals').count(), 0)

@@ -252,7 +252,7 @@ await run({
     await owner('POST', `/agents/${user_id}/resume`)
     await page.locator('[name=agent]').selectOption('A new agent')
     await page.locator('[name=fund]').fill('5.12345')
-    await page.locator('#reason').filter({ hasText: 'at most four decimal places' }).waitFor()
+    await page.locator('#reason').filter({ hasText: 'at most four decimals' }).waitFor()
     await forgotten()
   },
 

@@ -25,16 +25,22 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/
 const U64_MAX = 2n ** 64n - 1n
 const U32_MAX = 2 ** 32 - 1
 
-// pipsOf converts dollars to pips.
+// whole converts an amount to a whole number of units; one between two of them stays a fraction, which no bound may be.
+function whole(amount: number, units: number): number {
+  const n = Math.round(amount * units)
+  return n / units === amount ? n : amount * units
+}
+
+// pipsOf converts dollars to pips. Of more than four decimals it makes no U64.
 export function pipsOf(amount: number): U64 {
-  return String(Math.round(amount * 10000))
+  return String(whole(amount, 10_000))
 }
 
 // mandateOf converts bounds to a mandate; now is the venue's time in ms.
 export function mandateOf(b: Bounds, now: number): Mandate {
   const m: Mandate = {}
   if (b.hours !== null) m.expires_ts = `${Math.round(now + b.hours * 3_600_000)}000000`
-  if (b.collar !== null) m.price_collar = Math.round(b.collar * 100)
+  if (b.collar !== null) m.price_collar = whole(b.collar, 100)
   if (b.orderCost !== null) m.max_order_cost = pipsOf(b.orderCost)
   if (b.openCost !== null) m.max_open_cost = pipsOf(b.openCost)
   if (b.dailyLoss !== null) m.max_daily_loss = pipsOf(b.dailyLoss)
@@ -87,7 +93,7 @@ interface Field {
   term?: (v: never, now: number) => string // the bound in short, unless limits shows it
 }
 
-const amount = { valid: isU64, must: 'be $0 or more' }
+const amount = { valid: isU64, must: 'be $0 or more, with at most four decimals' }
 const count = { valid: isInt(0, U32_MAX), must: `be a whole number from 0 to ${U32_MAX}` }
 
 const FIELDS = new Map<string, Field>(Object.entries({
@@ -98,7 +104,7 @@ const FIELDS = new Map<string, Field>(Object.entries({
   max_order_qty: { valid: isInt(1, 1_000_000), must: 'be a whole number from 1 to 1,000,000', refused: 'too many contracts', term: (v: number) => `${grouped(v)} contracts an order` },
   max_open_orders: { ...count, refused: 'too many open orders' },
   max_orders_per_day: { ...count, refused: 'too many orders today' },
-  price_collar: { valid: isInt(0, 9998), must: 'be 0 to 99.98¢', refused: 'too far from the market' },
+  price_collar: { valid: isInt(0, 9998), must: 'be 0 to 99.98¢, with at most two decimals', refused: 'too far from the market' },
   categories: {
     valid: (v: unknown) => Array.isArray(v) && v.length > 0 && v.every(isCategory) && new Set(v).size === v.length,
     must: 'list different series from 1 to 9', refused: 'this series is not allowed', term: (v: number[]) => v.map(named).join(', '),
@@ -149,7 +155,7 @@ export function mandateFault(m: object, now: number): Fault | undefined {
 // agentFault checks name and fund (in dollars) of a new agent, and then its mandate.
 export function agentFault(name: string, fund: number | null, m: object, now: number): Fault | undefined {
   if (!NAME.test(name)) return { field: 'name', must: 'be 1 to 32 lowercase letters, digits or hyphens, and not begin with a hyphen' }
-  if (fund !== null && !isU64(pipsOf(fund))) return { field: 'fund', must: 'be $0 or more' }
+  if (fund !== null && !isU64(pipsOf(fund))) return { field: 'fund', must: amount.must }
   return mandateFault(m, now)
 }
 

@@ -10,6 +10,16 @@ import { wanted } from './approval.ts'
 const NEWEST = 30 // of those that are listed
 const WAITING = 1000 // of a page: more than anybody can decide
 const KEPT = 200
+const LATER = 'duplex-later'
+
+// stored returns the approvals that were put off before the tab was loaded again.
+function stored(): ReadonlySet<U64> {
+  try {
+    return new Set(JSON.parse(sessionStorage.getItem(LATER) ?? '[]') as U64[])
+  } catch {
+    return new Set()
+  }
+}
 
 // Approvals is what the agents of the owner ask, from two sources: the socket of an API key of the owner, and the
 // portal with the account token. The token alone decides.
@@ -20,6 +30,7 @@ export class Approvals {
   deciding = $state.raw<ReadonlySet<U64>>(new Set())
   troubles = $state.raw<ReadonlyMap<U64, string>>(new Map()) // why a decision did not work
   unreachable = $state(false)
+  later = $state.raw<ReadonlySet<U64>>(stored()) // those that the owner has put off in this tab
   #owner: Owner | undefined
   readonly #bySocket = new Set<U64>()
   readonly #byToken = new Set<U64>()
@@ -121,6 +132,21 @@ export class Approvals {
     this.troubles = new Map([...this.troubles].filter(([other]) => other !== id).concat(trouble ? [[id, trouble]] : []))
   }
 
+  // putOff folds the cards that are there, also after a reload of the tab.
+  putOff(): void {
+    this.#keep(this.cards)
+  }
+
+  // takeUp shows them again.
+  takeUp(): void {
+    this.#keep([])
+  }
+
+  #keep(ids: readonly U64[]): void {
+    this.later = new Set(ids)
+    sessionStorage.setItem(LATER, JSON.stringify(ids))
+  }
+
   // dismiss takes a card off the page.
   dismiss(...ids: U64[]): void {
     this.cards = this.cards.filter((id) => !ids.includes(id))
@@ -149,7 +175,7 @@ export class Approvals {
     const asked = news.filter((a) => a.status === 'waiting').sort((a, b) => (after(a.approval_id, b.approval_id) ? 1 : -1))
     const elsewhere = new Set(news.filter((a) => !this.#decided.has(a.approval_id) && ['placed', 'refused', 'rejected'].includes(a.status)).map((a) => a.approval_id))
     this.cards = [...this.cards.filter((id) => all.has(id) && !elsewhere.has(id)), ...asked.map((a) => a.approval_id)]
-    for (const a of asked) alerts.raise('approval', `${a.agent} asks: ${wanted(a)}`)
+    for (const a of asked) if (!this.later.has(a.approval_id)) alerts.raise('approval', `${a.agent} asks: ${wanted(a)}`)
   }
 }
 

@@ -86,7 +86,6 @@ export class Consent {
     if (this.chosen === 0 && this.#taken().has(this.name)) return { field: 'name', must: 'be one that you have not used before' }
     const fault = this.chosen === 0 ? agentFault(this.name, this.fund, this.mandate!, this.now) : agentFault('agent', this.fund, {}, this.now)
     if (fault) return fault
-    if (Math.abs((this.fund ?? 0) * 10_000 - Math.round((this.fund ?? 0) * 10_000)) > 1e-6) return { field: 'fund', must: 'have at most four decimal places' }
     if (Number(pipsOf(this.fund ?? 0)) > (this.cash ?? 0)) return { field: 'fund', must: `be at most your free cash, ${dollars(this.cash ?? 0)}` }
     return undefined
   }

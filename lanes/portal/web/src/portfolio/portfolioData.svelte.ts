@@ -1,14 +1,13 @@
-import { after, type Fill, type LedgerRow, type Order, type Round, type RoundResult, type Settlement, type Side, type U64 } from '../venue/wire.ts'
+import { after, type Fill, type LedgerRow, type Order, type Round, type RoundResult, type Settlement, type U64 } from '../venue/wire.ts'
 import type { TradingStore } from '../store/store.ts'
 import { retryRateLimited } from '../venue/retry.ts'
+import { storedFilters, type When } from './filters.ts'
 import { Listing } from './listing.svelte.ts'
 
 const PAGE = 1000 // the most that one read returns
 export const MOST = 10_000 // rows of each list that the figures are made of
 const LIVE = 200 // rounds that are read again: more than can be live
 const DAY_MS = 86_400_000
-
-export type When = 'today' | 'week' | 'all'
 
 // since is when a time of UTC days begins, as the venue's from_ts.
 export function since(when: When, now: number): U64 {
@@ -23,30 +22,27 @@ export class PortfolioData {
   settlements = $state.raw<Settlement[]>([]) // newest first
   at = $state(0) // ms; when they were read
   known = $state(false)
-  kinds = $state('') // of the ledger, comma-separated; '' for all
-  category = $state(0) // 0 for all
-  when = $state<When>('all')
-  side = $state<'' | Side>('')
+  filters = $state(storedFilters())
   readonly rounds: Listing<RoundResult>
   readonly fills: Listing<Fill>
   readonly orders: Listing<Order>
   readonly rows: Listing<LedgerRow> // of the ledger
   readonly #store: TradingStore
-  readonly #slots = new Map<string, number>() // the series of the rounds of past orders, by market and generation
+  readonly #slots = new Map<string, number>() // the series of the rounds of orders, by market and generation
   #reads = 0
   #of = '' // the state of the account that the figures show
 
   constructor(store: TradingStore) {
     this.#store = store
-    const from = (): string => (this.when === 'all' ? '' : `from_ts=${since(this.when, store.clock.now())}&`)
-    const side = (): string => this.side && `side=${this.side}&`
-    this.rounds = new Listing(store.rest, { field: 'rounds', target: () => `/v1/portfolio/rounds?${this.category ? `category=${this.category}&` : ''}` })
-    this.fills = new Listing(store.rest, { field: 'fills', target: () => `/v1/portfolio/fills?${from()}${side()}`, keeps: () => (this.category ? (f) => f.category === this.category : undefined) })
+    const from = (): string => (this.filters.when === 'all' ? '' : `from_ts=${since(this.filters.when, store.clock.now())}&`)
+    const side = (): string => this.filters.side && `side=${this.filters.side}&`
+    this.rounds = new Listing(store.rest, { field: 'rounds', target: () => `/v1/portfolio/rounds?${this.filters.category ? `category=${this.filters.category}&` : ''}` })
+    this.fills = new Listing(store.rest, { field: 'fills', target: () => `/v1/portfolio/fills?${from()}${side()}`, keeps: () => (this.filters.category ? (f) => f.category === this.filters.category : undefined) })
     this.orders = new Listing(store.rest, {
-      field: 'orders', target: () => `/v1/portfolio/orders?status=executed,canceled,expired,rejected&${from()}${side()}`,
-      keeps: () => (this.category ? (o) => this.seriesOf(o) === this.category : undefined), learn: (orders) => this.#learn(orders),
+      field: 'orders', target: () => `/v1/portfolio/orders?${from()}${side()}`,
+      keeps: () => (this.filters.category ? (o) => this.seriesOf(o) === this.filters.category : undefined), learn: (orders) => this.#learn(orders),
     })
-    this.rows = new Listing(store.rest, { field: 'ledger', target: () => `/v1/portfolio/ledger?${this.kinds && `kind=${this.kinds}&`}${from()}`, keeps: () => (this.category ? (r) => r.category === this.category : undefined) })
+    this.rows = new Listing(store.rest, { field: 'ledger', target: () => `/v1/portfolio/ledger?${this.filters.kinds && `kind=${this.filters.kinds}&`}${from()}`, keeps: () => (this.filters.category ? (r) => r.category === this.filters.category : undefined) })
   }
 
   // seriesOf returns the series of an order; 0 if the venue no longer has its round.

@@ -34,6 +34,14 @@ const ERRORS: Record<string, string> = {
   agent_limit: 'You have as many agents as an account can have. Close one.',
 }
 
+// SHORT says what insufficient_balance means for a request that places no order, by the name of the request.
+const SHORT: Record<string, string> = {
+  'Create agent': 'The free cash of your account is less than the fund.',
+  Fund: 'The free cash of your account is less than that.',
+  Return: 'The free cash of the agent is less than that.',
+  Withdraw: 'Your free cash is less than that.',
+}
+
 const REASONS: Record<string, string> = {
   post_only_cross: 'it would have traded at once',
   fok_infeasible: 'it could not be filled completely',
@@ -76,6 +84,11 @@ export function errorOf(e: VenueError, s?: Situation): string {
   if (e.code === 'insufficient_position' && s) return s.held ? `You have ${s.held} free to sell. There is no short selling: buy the other outcome instead.` : 'You hold nothing to sell. Buy the other outcome instead.'
   if (e.code === 'mandate_violation') return `The owner’s bounds do not allow this${ruleOf(e)}.`
   return ERRORS[e.code] ?? ''
+}
+
+// failureOf says what an error of a named request means; '' if the page has no words of its own for it.
+export function failureOf(what: string, e: VenueError): string {
+  return (e.code === 'insufficient_balance' && SHORT[what]) || errorOf(e)
 }
 
 function ruleOf(e: VenueError): string {

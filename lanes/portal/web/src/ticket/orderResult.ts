@@ -1,6 +1,6 @@
 import { VenueError } from '../venue/rest.ts'
 import { type AgentApproval, ms, type Order, type PlaceOrder, type Placed, type Waiting } from '../venue/wire.ts'
-import { cents, clock, dollars, grouped } from '../shared/format.ts'
+import { cents, clock, dollars, grouped, words } from '../shared/format.ts'
 import { errorOf, reasonOf } from '../shared/errors.ts'
 
 // OrderResult is what became of an order, in words.
@@ -37,9 +37,9 @@ export function placed(o: Pick<PlaceOrder, 'side' | 'outcome' | 'tick'>, p: Plac
   return done ? { tone: 'plain', filled, text: `${done}; the rest was canceled${why}.` } : { tone: 'bad', filled, text: `Canceled${why}.` }
 }
 
-// ended says how a past order ended.
+// ended says how a past order ended, or what one that is open does.
 export function ended(o: Pick<Order, 'status' | 'reason'>): string {
-  return o.reason ? `${o.status}: ${whyOf(o)}` : o.status
+  return o.reason ? `${words(o.status)}: ${whyOf(o)}` : words(o.status)
 }
 
 function whyOf(o: Pick<Order, 'status' | 'reason'>): string {
