@@ -323,7 +323,7 @@ func statusText(e *engine.Engine) (line string) {
 				trading++
 			}
 		}
-		line = fmt.Sprintf("seq %d · %d markets trading · %d orders resting", v.Now().Seq, trading, v.Resting())
+		line = fmt.Sprintf("seq %d · %d markets trading · %s orders resting", v.Now().Seq, trading, cli.Grouped(v.Resting()))
 		for f := core.Feed(0); f < core.Feeds; f++ {
 			if t, ok, _, _ := v.Index(f); ok {
 				line += fmt.Sprintf(" · %s %s.%02d", f, cli.Grouped(int64(t.Price/100_000_000)), t.Price/1_000_000%100)

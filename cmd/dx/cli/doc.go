@@ -5,6 +5,7 @@
 //
 //  1. A secret comes from the environment or from a file, and no error text contains it.
 //  2. Output differs between a terminal and a file in layout only.
+//  3. A count in a table has a comma between each three digits, an id has none.
 //
 // The package has no command of its own and never starts a venue.
 package cli

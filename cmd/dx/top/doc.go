@@ -13,5 +13,5 @@
 //  2. Color carries no information: the selection, above and below the strike, bought and
 //     own orders each have a sign.
 //  3. A ticket sends nothing before y, sends once, and belongs to one round: it closes when the
-//     round ends, and its order names the generation of the round.
+//     round ends, and its order names the generation of the round. No text of a preview is cut.
 package top
