@@ -389,9 +389,9 @@ const steps = {
           if (name === 'accounts') await account(String(trader.user_id))
           await page.locator('main tbody tr:visible').first().waitFor()
           assert.equal(await page.locator('main').evaluate((e) => e.scrollTop), 0, `${name} begins at its top`)
-          await page.locator('main').evaluate((e) => e.scrollTo(0, 9))
           await snap(`${width}-${scheme}-${name}`)
           assert.deepEqual(await faults(page), [], `${name} at ${width} in ${scheme}`)
+          await page.locator('main').evaluate((e) => e.scrollTo(0, 9))
         }
       }
     }

@@ -170,7 +170,7 @@ await run({
     await live()
     await test('approvals').filter({ hasText: '2 orders wait for you' }).filter({ hasText: 'Show' }).waitFor()
     assert.equal(await test('approval').count(), 0)
-    const third = await asks(scout, round, { tick: 600 })
+    const third = await asks(scout, round)
     await card(third, 'waiting').waitFor()
     await test('fold').click()
     await test('fold').click()

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { eventually } from '../eventually.mjs'
 import { freshId } from '../venue.mjs'
-import { ROUND_MS, SCREENS, faultless, go, list, page, run, snap, tab, test, theme, trader } from '../harness.mjs'
+import { ROUND_MS, SCREENS, expected, faultless, go, list, live, page, run, snap, tab, test, theme, trader, venue } from '../harness.mjs'
 
 const PAGE = 100 // rows that a list shows at first
 const FILLS = 2 * PAGE + 20
@@ -29,6 +29,18 @@ async function every(target, field) {
 }
 
 let sent = 0
+
+// send sends an order that the venue takes, by default a buy of YES.
+async function send(r, more) {
+  const { status, body } = await trader.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: r.market_id, generation: r.generation, side: 'buy', outcome: 'yes', ...more })
+  assert.equal(status, 201, JSON.stringify(body))
+  return body
+}
+
+const EVERY_MS = 200 // between orders that fill fast
+const ENOUGH_MS = 30_000 // of a round, for what a step does in it
+
+const roundWith = (least) => eventually(`a round with ${least} ms left`, async () => (await list('/v1/rounds?limit=60', 'rounds')).find((r) => r.status === 'trading' && Number(r.close_ts) / 1e6 - Date.now() > least), ROUND_MS)
 
 // trade sends an order in a round: it buys, sells what it bought, or finds nobody at its price.
 async function trade(r) {
@@ -103,7 +115,7 @@ async function figures() {
 
 async function lists(name) {
   const fills = await every('/v1/portfolio/fills', 'fills')
-  const orders = await every('/v1/portfolio/orders?status=executed,canceled,expired,rejected', 'orders')
+  const orders = await every('/v1/portfolio/orders', 'orders')
   assert.ok(fills.length > 2 * PAGE && orders.length > 2 * PAGE, `${fills.length} fills, ${orders.length} orders`)
 
   // To the end by scrolling, page by page.
@@ -187,4 +199,87 @@ await run({
     }
     await go('Trade')
   }])),
+
+  async 'an order that rests is in the list and in its file, with its new state once it ends'() {
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await go('Portfolio')
+    await tab('Orders')
+    const round = await roundWith(ENOUGH_MS)
+    const placed = await send(round, { tick: 100, qty: 3 })
+    const row = page.locator(`[data-test="past-order"][data-id="${placed.order_id}"]`)
+    await row.filter({ hasText: 'resting' }).waitFor()
+    const lines = await file('orders.csv')
+    assert.equal(lines.length - 1, (await every('/v1/portfolio/orders', 'orders')).length)
+    assert.match(lines[1], new RegExp(`,3,0,gtc,resting,,${placed.order_id},`))
+    assert.equal((await trader.call('DELETE', `/v1/portfolio/orders/${placed.order_id}`)).status, 200)
+    await row.filter({ hasText: 'canceled: by you' }).waitFor()
+    assert.match((await file('orders.csv'))[1], new RegExp(`,3,0,gtc,canceled,user_cancel,${placed.order_id},`))
+  },
+
+  async 'the tab and the filters survive a reload'() {
+    await tab('Fills')
+    const chosen = { Time: 'week', Series: '1', Side: 'sell' }
+    for (const [name, value] of Object.entries(chosen)) await page.getByLabel(name, { exact: true }).selectOption(value)
+    await tab('Ledger')
+    await page.getByLabel('Kinds', { exact: true }).selectOption('fill,fee')
+    await page.reload()
+    await live()
+    await page.locator('[role=tab][aria-selected=true]', { hasText: 'Ledger' }).waitFor()
+    assert.equal(await page.getByLabel('Kinds', { exact: true }).inputValue(), 'fill,fee')
+    await tab('Fills')
+    for (const [name, value] of Object.entries(chosen)) assert.equal(await page.getByLabel(name, { exact: true }).inputValue(), value, name)
+    const asked = page.waitForRequest((r) => /\/v1\/portfolio\/fills\?from_ts=\d+&side=sell&/.test(r.url()))
+    await page.reload()
+    await asked
+    await live()
+    for (const name of Object.keys(chosen)) await page.getByLabel(name, { exact: true }).selectOption({ index: 0 })
+  },
+
+  async 'fills that come fast are one line below the page, and every tab can be pressed meanwhile'() {
+    const round = await roundWith(ENOUGH_MS)
+    let filled = 0 // contracts
+    let trades = true
+    const trading = (async () => {
+      while (trades) {
+        filled += (await send(round, { type: 'market', max_cost: '20000', qty: 1 })).filled_qty
+        await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
+      }
+    })()
+    try {
+      await test('notice').filter({ hasText: /^\d+ fills of / }).waitFor()
+      for (const [width, height] of [[1440, 900], [390, 844]]) {
+        await page.setViewportSize({ width, height })
+        for (const name of ['Rounds', 'Positions', 'Fills', 'Orders', 'Ledger']) await page.getByRole('tab', { name }).click({ timeout: 3000 })
+        await test('csv').click({ trial: true, timeout: 3000 })
+        assert.equal(await test('notice').count(), 1)
+        await snap(`${width}-portfolio-notice`)
+        await faultless(`many fills at ${width}`)
+        const line = await test('notice').boundingBox()
+        const main = await page.locator('main').boundingBox()
+        assert.ok(line.y >= main.y + main.height - 1, 'the line is below the page')
+      }
+    } finally {
+      trades = false
+      await trading
+    }
+    assert.ok(filled > 2, `${filled} filled`)
+    await page.setViewportSize({ width: 1440, height: 900 })
+  },
+
+  async 'a portfolio that is opened while the venue is down says so'() {
+    await page.goto(`${venue.portal}/#/`)
+    await page.reload()
+    await live()
+    await venue.stop()
+    await page.locator('[data-test="connection"][data-state="lost"]').waitFor()
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Portfolio' }).click()
+    await test('portfolio').getByText('The venue does not answer.').first().waitFor()
+    await snap('1440-portfolio-down')
+    assert.equal(await test('portfolio').getByText('Reading …').count(), 0)
+    await venue.start()
+    await live()
+    await test('result').first().waitFor()
+    assert.equal(await test('portfolio').getByText('The venue does not answer.').count(), 0)
+    expected(/ERR_|WebSocket|status of 50/)
+  },
 })
