@@ -2,6 +2,7 @@ package arena
 
 import (
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"duplex/arena/stats"
+	"duplex/core"
 	"duplex/internal/atomicfile"
 	"duplex/schemas"
 )
@@ -77,6 +79,24 @@ type seatVerdict struct {
 	Seat    string
 	Digest  string
 	Verdict string
+
+	terms string // see termsOf
+}
+
+// termsOf is what a certificate of a seat depends on beside its agent: the series, and the fund, the mandate and the
+// leave to hold contracts at the end. An agent that keeps within a large fund may not keep within a small one.
+func termsOf(c *Config, seat string) string {
+	s := &c.Seats[slices.IndexFunc(c.Seats, func(s Seat) bool { return s.Name == seat })]
+	b, err := json.Marshal(struct {
+		Series  string
+		Fund    core.Pips
+		Mandate core.Mandate
+		Holds   bool
+	}{c.Series, s.fund, s.mandate, s.Holds})
+	if err != nil {
+		panic(err) // numbers and texts
+	}
+	return string(b)
 }
 
 const boardName = "index.html"
@@ -143,6 +163,16 @@ func makeBoard(dirs, faults []string, progress func(done, total int)) (*Board, e
 		b.certifications = append(b.certifications, c)
 		step(len(runs) + i + 1)
 	}
+	// The page does not depend on the order of the arguments.
+	slices.SortFunc(b.certifications, func(x, y certification) int { return strings.Compare(x.Command, y.Command) })
+	by := map[string]*Report{}
+	for i, dir := range runs {
+		by[dir] = reports[i]
+	}
+	slices.Sort(runs)
+	for i, dir := range runs {
+		reports[i] = by[dir]
+	}
 	b.group(runs, reports)
 	return b, nil
 }
@@ -179,7 +209,8 @@ func (b *Board) group(dirs []string, reports []*Report) {
 // verifyCommand is the command that verifies a folder, whose path is absolute.
 func verifyCommand(dir string) string { return "dx verify " + quoteCommand(dir) }
 
-// certificateOf returns what the certificates say of a seat: that of its digest, and the worst if there are several.
+// certificateOf returns what the certificates say of a seat: that of its digest on the same terms, and the worst if
+// there are several.
 func (b *Board) certificateOf(s *SeatReport) string {
 	switch {
 	case baselines[s.Kind] != nil:
@@ -190,7 +221,13 @@ func (b *Board) certificateOf(s *SeatReport) string {
 	text := "none"
 	for _, c := range b.certifications {
 		for _, v := range c.Verdicts {
-			if v.Digest == s.digests[0] && (text == "none" || text == certifiedText) {
+			switch {
+			case v.Digest != s.digests[0]:
+			case v.terms != s.terms:
+				if text == "none" {
+					text = otherTerms
+				}
+			case !strings.HasPrefix(text, "fail"):
 				text = v.Verdict
 			}
 		}
@@ -198,7 +235,7 @@ func (b *Board) certificateOf(s *SeatReport) string {
 	return text
 }
 
-const certifiedText = "pass"
+const otherTerms = "none: certified with another series, fund, mandate or holds"
 
 // readCertification verifies a certification and returns what it says of each seat.
 func readCertification(dir string, faults []string) (certification, error) {
@@ -207,15 +244,16 @@ func readCertification(dir string, faults []string) (certification, error) {
 		return certification{}, err
 	}
 	out := certification{Name: filepath.Base(dir), Command: verifyCommand(dir)}
+	var settings *Config
 	for _, fault := range faults {
 		m, err := readManifest(faultDir(dir, fault))
 		if err != nil {
 			return certification{}, err
 		}
-		out.hashes = append(out.hashes, m.CommandsHash)
+		out.hashes, settings = append(out.hashes, m.CommandsHash), m.Settings
 	}
 	for _, seat := range slices.Sorted(maps.Keys(c.Digests)) {
-		v := seatVerdict{Seat: seat, Verdict: c.verdictOf(seat)}
+		v := seatVerdict{Seat: seat, Verdict: c.verdictOf(seat), terms: termsOf(settings, seat)}
 		if d := c.Digests[seat]; d != nil { // else somebody has taken it out of every manifest
 			v.Digest = *d
 		}
@@ -240,7 +278,7 @@ func (c *Certificate) verdictOf(seat string) string {
 	}
 	switch {
 	case checks > 0 && failed+missing == 0:
-		return certifiedText
+		return fmt.Sprintf("pass: %s in runs of %s", several(checks, "check"), several(c.Rounds, "round"))
 	case missing == 0:
 		return fmt.Sprintf("fail: %d of %d checks", failed, checks)
 	case failed == 0:

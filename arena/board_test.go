@@ -69,8 +69,8 @@ func TestBoard(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := mustBoard(t, faults, known, first, certified, second)
-	if again := mustBoard(t, faults, known, first, certified, second); !bytes.Equal(page, again) {
-		t.Error("a board of the same folders is another page")
+	if again := mustBoard(t, faults, second, certified, first, known); !bytes.Equal(page, again) {
+		t.Error("a board of the same folders in another order is another page")
 	}
 	if at := regexp.MustCompile(`(?i)<(script|link|img|iframe|object)|\b(src|href|style)=|url\(|@import|https?:`).Find(page); at != nil || !bytes.Contains(page, []byte(`content="default-src 'none'; style-src 'unsafe-inline'; base-uri`)) {
 		t.Errorf("the page has %q, with which it could load something, or no policy", at)
@@ -79,7 +79,7 @@ func TestBoard(t *testing.T) {
 		t.Error("the name of a folder is markup of the page")
 	}
 
-	digests, want := map[string]string{}, map[string]string{"careful": certifiedText, "fragile": certificate.verdictOf("fragile")}
+	digests, want := map[string]string{}, map[string]string{"careful": certificate.verdictOf("careful"), "fragile": certificate.verdictOf("fragile")}
 	for _, dir := range []string{first, second} {
 		r, err := MakeReport(dir, false, nil)
 		if err != nil {
@@ -209,12 +209,12 @@ func TestBoard(t *testing.T) {
 func TestVerdictOfASeat(t *testing.T) {
 	pass, fail, skip := Check{Passed: true}, Check{Found: "3 times"}, Check{Found: notExercised}
 	for want, checks := range map[string][]Check{
-		certifiedText:                              {pass, pass},
+		"pass: 2 checks in runs of 1 round":        {pass, pass},
 		"fail: 1 of 2 checks":                      {pass, fail},
 		"fail: 1 of 3 checks not exercised":        {pass, skip, pass},
 		"fail: 1 of 3 checks, and 1 not exercised": {pass, fail, skip},
 	} {
-		c := &Certificate{Checks: []Check{{Seat: "other", Found: "2 times"}, {Seat: "other", Passed: true}}}
+		c := &Certificate{Rounds: 1, Checks: []Check{{Seat: "other", Found: "2 times"}, {Seat: "other", Passed: true}}}
 		for _, x := range checks {
 			x.Seat = "mine"
 			c.Checks = append(c.Checks, x)
@@ -239,7 +239,7 @@ func TestBoardModels(t *testing.T) {
 	used.report = &costly
 	b := &Board{
 		groups:         []boardGroup{{Title: markup, Lines: []string{markup}, Setup: markup, Models: true, Rows: []boardRow{{Ranked: used, Certificate: markup, Command: markup}, {Ranked: row}}}},
-		certifications: []certification{{Name: markup, Verdicts: []seatVerdict{{markup, markup, markup}}, Command: markup}},
+		certifications: []certification{{Name: markup, Verdicts: []seatVerdict{{Seat: markup, Digest: markup, Verdict: markup}}, Command: markup}},
 	}
 	page, err := b.page()
 	if err != nil {
@@ -255,5 +255,35 @@ func TestBoardModels(t *testing.T) {
 	b.groups[0].Models = false
 	if page, err = b.page(); err != nil || bytes.Contains(page, []byte("after cost")) {
 		t.Errorf("a board without models has the profit after their cost, %v", err)
+	}
+}
+
+// TestCertificateOnTheSameTerms tests that a certificate counts for the agent and the terms that it was made with, and that
+// a failed one counts more than one that passed.
+func TestCertificateOnTheSameTerms(t *testing.T) {
+	verdict := func(text, terms string) certification {
+		return certification{Verdicts: []seatVerdict{{Digest: "agent", Verdict: text, terms: terms}}}
+	}
+	pass, fail, other := verdict("pass: 9 checks", "small"), verdict("fail: 1 of 9 checks", "small"), verdict("pass: 9 checks", "large")
+	for _, x := range []struct {
+		have []certification
+		want string
+	}{
+		{nil, "none"}, {[]certification{pass}, "pass: 9 checks"}, {[]certification{other}, otherTerms}, {[]certification{other, pass}, "pass: 9 checks"},
+		{[]certification{pass, other}, "pass: 9 checks"}, {[]certification{fail, pass, other}, "fail: 1 of 9 checks"},
+	} {
+		b := &Board{certifications: x.have}
+		if got := b.certificateOf(&SeatReport{Kind: "process", digests: []string{"agent"}, terms: "small"}); got != x.want {
+			t.Errorf("%+v: %q, want %q", x.have, got, x.want)
+		}
+		if got := b.certificateOf(&SeatReport{Kind: "process", digests: []string{"another"}, terms: "small"}); got != "none" {
+			t.Errorf("another agent: %q", got)
+		}
+	}
+	c := testConfig(t, func(c *Config) {
+		c.Seats = []Seat{{Name: "a", Kind: "hold", Fund: int64(5)}, {Name: "b", Kind: "hold", Fund: "5"}, {Name: "c", Kind: "hold", Holds: true, Fund: int64(5)}}
+	})
+	if termsOf(c, "a") != termsOf(c, "b") || termsOf(c, "a") == termsOf(c, "c") {
+		t.Errorf("the terms are %s, %s and %s", termsOf(c, "a"), termsOf(c, "b"), termsOf(c, "c"))
 	}
 }

@@ -117,7 +117,7 @@ func looksUp(r *callRow, o *wireOrder) bool {
 		return slices.ContainsFunc(again, func(x wireOrder) bool { return x.ClientID == o.ClientID })
 	}
 	if name := r.tool(); name != "" {
-		return name == "list_orders" || name == "get_order" || name == "list_fills" || name == "list_positions"
+		return name == "list_orders" || name == "get_order" || name == "list_fills" || name == "list_positions" || name == "get_pnl"
 	}
 	if r.Method != "GET" {
 		return false
@@ -126,5 +126,5 @@ func looksUp(r *callRow, o *wireOrder) bool {
 	if err != nil {
 		return false
 	}
-	return strings.HasPrefix(u.Path, "/v1/portfolio/orders") || u.Path == "/v1/portfolio/fills" || u.Path == "/v1/portfolio/positions"
+	return strings.HasPrefix(u.Path, "/v1/portfolio/orders") || slices.Contains([]string{"/v1/portfolio/fills", "/v1/portfolio/positions", "/v1/portfolio/pnl"}, u.Path)
 }

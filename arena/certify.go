@@ -59,16 +59,15 @@ type Certificate struct {
 	SetupHash string             `json:"setup_hash"`
 	Certified bool               `json:"certified"`
 	Dx        string             `json:"dx"`      // version of the program that made it
+	Rounds    int                `json:"rounds"`  // of each run
 	Digests   map[string]*string `json:"digests"` // of the seats that were tested
 	Checks    []Check            `json:"checks"`
 	SHA256    string             `json:"sha256"` // of this file with sha256 ""
-
-	rounds int // of the first run
 }
 
 // newCertificate returns a certificate without checks of the seats of a setup.
 func newCertificate(c *Config, v Versions, digests []*string) *Certificate {
-	out := &Certificate{SetupHash: setupWithoutFaults(c, v), Dx: v.Dx, Digests: map[string]*string{}, Checks: []Check{}, rounds: c.Rounds}
+	out := &Certificate{SetupHash: setupWithoutFaults(c, v), Dx: v.Dx, Digests: map[string]*string{}, Checks: []Check{}, Rounds: c.Rounds}
 	for i := range c.Seats {
 		if c.Seats[i].Command != "" {
 			out.Digests[c.Seats[i].Name] = digests[i]
@@ -273,5 +272,5 @@ func (c *Certificate) Refusal() error {
 	case missing == 0:
 		return fmt.Errorf("%w: %d of %d checks failed", ErrRefused, failed, len(c.Checks))
 	}
-	return fmt.Errorf("%w: %d of %d checks failed, and %d were not exercised: the agent did nothing that they test. It has to place orders in half of the rounds, or give more of them: --rounds %d; an agent that places no orders cannot be certified", ErrRefused, failed, len(c.Checks), missing, 2*c.rounds)
+	return fmt.Errorf("%w: %d of %d checks failed, and %d were not exercised: the agent did nothing that they test. It has to place orders in half of the rounds, or give more of them: --rounds %d; an agent that places no orders cannot be certified", ErrRefused, failed, len(c.Checks), missing, 2*c.Rounds)
 }

@@ -193,7 +193,7 @@ func TestRevocationWaits(t *testing.T) {
 }
 
 func TestAdviceNamesMoreRounds(t *testing.T) {
-	c := &Certificate{Checks: []Check{{Found: notExercised}}, rounds: 20}
+	c := &Certificate{Checks: []Check{{Found: notExercised}}, Rounds: 20}
 	if err := c.Refusal(); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "--rounds 40") {
 		t.Error(err)
 	}

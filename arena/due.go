@@ -21,11 +21,15 @@ type market struct {
 }
 
 func newMarket(c *Config, seed uint64, w *window) market {
-	return market{
+	m := market{
 		series: c.series, prices: newPrices(c, seed, w), tick: c.start - c.start%core.NsPerSec + core.NsPerSec,
-		maker: marketMaker{user: makerUser, series: c.series},
+		maker: marketMaker{user: makerUser, series: c.series, last: lastSec(c.tape)},
 		noise: newNoise(stream(seed, "noise"), c.series, noiseUser, int64(c.Noise*1000)),
 	}
+	if c.tape != nil && c.tape.minutes {
+		m.noise.last = minutesLastSec
+	}
+	return m
 }
 
 // sequencer is the venue of a market.

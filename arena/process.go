@@ -110,7 +110,8 @@ func (s *seedRun) startProcesses() error {
 			if err != nil {
 				return err
 			}
-			env = append(env, "DX_MCP="+quoteCommand(self)+" mcp")
+			// The signal that asks a host to end reaches its bridge too, which must outlive its last calls.
+			env = append(env, "DX_MCP="+quoteCommand(self)+" mcp", "DX_UNTIL_EOF=true")
 		}
 		var err error
 		if x.process, err = startProcess(x.argv, env, filepath.Join(s.work, x.Name+".log"), func() { s.turns.leaveSeat(x.waits) }); err != nil {

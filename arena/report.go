@@ -84,6 +84,7 @@ type SeatReport struct {
 
 	failed  []failure
 	digests []string // of the process, each once; none of a baseline
+	terms   string   // see termsOf
 }
 
 // failure is a seed in which the process of a seat failed.
@@ -147,6 +148,7 @@ func reportOf(runs []*seedFigures) *Report {
 			of = append(of, f.Seats[i])
 		}
 		seat := seatReport(of, r.Seeds)
+		seat.terms = termsOf(c, seat.Name)
 		r.Seats = append(r.Seats, seat)
 		r.curves = append(r.curves, curvesOf(of))
 		r.results = append(r.results, resultOf(of, &seat, r.Seeds))

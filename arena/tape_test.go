@@ -103,3 +103,42 @@ func TestTape(t *testing.T) {
 		t.Errorf("a seed with the window of another one: %v", err)
 	}
 }
+
+// TestMarketOfMinutes tests that on a tape of minutes nobody quotes in the last minute of a round, when the prices that
+// decide it are known, and that somebody does before.
+func TestMarketOfMinutes(t *testing.T) {
+	var rows strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&rows, "%d,BTC,walk,%d.00\n", int64(i+1)*60*core.NsPerSec, 60_000+i%7)
+	}
+	path := filepath.Join(t.TempDir(), "minutes.csv")
+	if err := os.WriteFile(path, []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := testConfig(t, func(c *Config) {
+		c.Hand, c.Tape, c.Series, c.Rounds, c.Seats = true, path, "btc-5m", 2, []Seat{{Name: "agent"}}
+	})
+	set, err := newEnvironmentSettings(c, core.NsPerSec, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newEnvironment(set, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := 0
+	for e.ended == "" {
+		if err := e.play([]action{hold}); err != nil {
+			t.Fatal(err)
+		}
+		switch s := e.seats[0].seen; {
+		case s.secs > 0 && s.secs <= 62 && (s.bid != 0 || s.ask != 0):
+			t.Fatalf("%d s before the close the market is %d to %d", s.secs, s.bid, s.ask)
+		case s.bid != 0 && s.ask != 0:
+			quoted++
+		}
+	}
+	if quoted < 200 {
+		t.Errorf("the market is quoted in %d seconds", quoted)
+	}
+}

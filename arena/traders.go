@@ -12,6 +12,7 @@ import (
 type marketMaker struct {
 	user   core.UserID
 	series core.Series
+	last   int64 // seconds before the close, at which it cancels
 	model  model
 	nextID uint64
 }
@@ -20,8 +21,20 @@ const (
 	makerEvery   = 3 // seconds
 	makerQty     = core.Qty(100)
 	makerNetMax  = core.Qty(1000)
-	makerLastSec = 3 // before the close, at which it cancels
+	makerLastSec = 3
+
+	// On a tape of minutes the last price before the close holds for the whole time whose mean decides the round, so
+	// the market ends before that price is known.
+	minutesLastSec = 63
 )
+
+// lastSec returns how many seconds before the close the market ends on a tape, or without one.
+func lastSec(t *tape) int64 {
+	if t != nil && t.minutes {
+		return minutesLastSec
+	}
+	return makerLastSec
+}
 
 // orders returns the commands of a second.
 func (h *marketMaker) orders(now int64, v *venue.Venue) (cmds []core.Command) {
@@ -33,11 +46,11 @@ func (h *marketMaker) orders(now int64, v *venue.Venue) (cmds []core.Command) {
 		return nil
 	}
 	left := (r.CloseTs - now) / core.NsPerSec
-	if left%makerEvery != 0 && left != makerLastSec {
+	if left%makerEvery != 0 && left != h.last {
 		return nil
 	}
 	cmds = append(cmds, &core.CancelAll{User: h.user, Market: r.Market})
-	if left <= makerLastSec {
+	if left <= h.last {
 		return cmds
 	}
 	if pairs := min(r.yes, r.no); pairs >= makerQty {
@@ -69,6 +82,7 @@ type noise struct {
 	user   core.UserID
 	series core.Series
 	r      *rand.Rand
+	last   int64  // seconds before the close from which no order arrives; 0: until the close
 	chance uint32 // of a draw, of 2^32
 	nextID uint64
 	second int64   // whose arrivals are drawn
@@ -114,7 +128,7 @@ func (n *noise) orders(now int64, v *venue.Venue) (cmds []core.Command) {
 		n.queue = n.queue[1:]
 		o, qty, sells := core.Outcome(n.r.IntN(2)), core.Qty(1+n.r.IntN(30)), n.r.IntN(2) == 0
 		var r liveRound
-		if !findLive(v, n.series.Category, n.user, &r) || now >= r.CloseTs {
+		if !findLive(v, n.series.Category, n.user, &r) || now >= r.CloseTs-n.last*core.NsPerSec {
 			continue
 		}
 		n.nextID++

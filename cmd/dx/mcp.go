@@ -107,6 +107,7 @@ const toolsetCore = "core"
 type stdioCmd struct {
 	venueFlags
 	ReadOnly bool     `help:"Offer only tools that change nothing."`
+	UntilEOF bool     `name:"until-eof" help:"End when standard input ends, and not at SIGTERM or Ctrl-C: for a host that gets the same signal and still has calls to make." env:"DX_UNTIL_EOF"`
 	Toolset  string   `help:"Tools to offer: core (what trading needs) or all." enum:"core,all" default:"all"`
 	Tools    []string `help:"Offer only these tools." placeholder:"NAME"`
 
@@ -123,6 +124,9 @@ func (s *stdioCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	c, masked, err := s.open(log)
 	if err != nil {
 		return err
+	}
+	if s.UntilEOF {
+		ctx = context.WithoutCancel(ctx)
 	}
 	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Core: s.Toolset == toolsetCore, Tools: s.Tools, OutputSchemas: s.OutputSchemas}, s.commands(), masked).Run(ctx, os.Stdin, out)
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -241,5 +243,38 @@ func TestDoctorThroughNeedsNoURL(t *testing.T) {
 	code, out, errs := runCommand("doctor", "--dev-file", filepath.Join(t.TempDir(), "none"), "--through", "http://127.0.0.1:1")
 	if code != 1 || !strings.Contains(out, "ok      settings: http://127.0.0.1:1 with key dxk1") || !strings.Contains(out, "failed  reach: ") {
 		t.Errorf("dx doctor --through alone: exit %d %s%s, want 1, its address in the settings, and a failed reach", code, out, errs)
+	}
+}
+
+// TestBridgeUntilEOF tests that with DX_UNTIL_EOF the bridge answers after SIGTERM, and ends when its input does.
+func TestBridgeUntilEOF(t *testing.T) {
+	venue := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct{ ID int }
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"result":{}}`, m.ID)
+	}))
+	defer venue.Close()
+	ctx, end := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer end()
+	bridge := exec.CommandContext(ctx, dxPath(t), "mcp")
+	bridge.Env = append(os.Environ(), "DX_URL="+venue.URL, "DX_KEY=k", "DX_SECRET="+strings.Repeat("00", 32), "DX_UNTIL_EOF=true")
+	in, lines := startPiped(t, bridge)
+	for id := 1; id <= 2; id++ {
+		if _, err := fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", id); err != nil {
+			t.Fatal(err)
+		}
+		if !lines.Scan() || !strings.Contains(lines.Text(), fmt.Sprintf(`"id":%d`, id)) {
+			t.Fatalf("call %d: %q, %v", id, lines.Text(), lines.Err())
+		}
+		if err := bridge.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in.Close()
+	if err := bridge.Wait(); err != nil {
+		t.Errorf("at the end of its input it ends with %v", err)
 	}
 }
