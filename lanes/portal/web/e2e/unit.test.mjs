@@ -726,6 +726,12 @@ test('the bounds that are set are listed as in the form, with what is used and w
   assert.deepEqual(of({ max_open_cost: '70000', max_open_orders: 1 }, {}).map((l) => l.gauge.left), [40000, 0])
 })
 
+test('an amount to move is above nothing and whole pips', async () => {
+  const { moneyFault } = await load('agents/mandate.ts')
+  for (const good of [0.0001, 5, 12.5]) assert.equal(moneyFault(good), undefined, String(good))
+  for (const bad of [null, 0, -1, 0.00001, 5.00001]) assert.match(moneyFault(bad), /above \$0/, String(bad))
+})
+
 test('what an agent did is said in words, with why it was refused', async () => {
   const { done } = await load('agents/activity.ts')
   const said = (operation, more) => {

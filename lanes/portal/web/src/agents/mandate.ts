@@ -140,6 +140,11 @@ export function refusal(rule: string): string | undefined {
   return rule === 'halted' ? 'the agent is stopped' : FIELDS.get(rule)?.refused
 }
 
+// moneyFault says what is wrong with an amount to move, in dollars.
+export function moneyFault(dollars: number | null): string | undefined {
+  return dollars !== null && dollars > 0 && isU64(pipsOf(dollars)) ? undefined : 'The amount must be above $0, with at most four decimals.'
+}
+
 // mandateFault makes the check behind bad_mandate: the first field that is unknown, ill-typed
 // or out of range; now is the venue's time in ms.
 export function mandateFault(m: object, now: number): Fault | undefined {
