@@ -53,8 +53,8 @@ func (r *boardRow) VerdictText() string { return r.report.VerdictText() }
 func (r *boardRow) Digests() []string { return r.report.digests }
 
 // Models are the names of the models that a seat says it has used, in the order of the alphabet.
-func (r *boardRow) Models() string {
-	return strings.Join(slices.Sorted(maps.Keys(r.report.Usage.Models)), ", ")
+func (r *boardRow) Models() []string {
+	return slices.Sorted(maps.Keys(r.report.Usage.Models))
 }
 
 // AfterCost is the profit less what the models cost; nil of a seat without one.
@@ -194,11 +194,11 @@ func (b *Board) group(dirs []string, reports []*Report) {
 	for i := range b.groups {
 		g := &b.groups[i]
 		r := g.reports[0]
-		seeds := "sealed seeds"
+		seeds := several(r.Of, "sealed seed")
 		if r.Sealed == unsealed {
-			seeds = "seeds known before the run"
+			seeds = several(r.Of, "seed") + " known before the run"
 		}
-		g.Title, g.Lines = fmt.Sprintf("%s, %d %s", r.About.Series, r.Of, seeds), r.lines(several(r.Of, "seed"))
+		g.Title, g.Lines = r.About.Series+", "+seeds, r.lines(several(r.Of, "seed"))
 		for _, x := range rankRuns(g.dirs, g.reports).Rows {
 			g.Models = g.Models || len(x.report.Usage.Models) > 0
 			g.Rows = append(g.Rows, boardRow{Ranked: x, Certificate: b.certificateOf(x.report), Command: verifyCommand(x.dir)})

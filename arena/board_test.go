@@ -18,9 +18,11 @@ import (
 // boardTags matches the markup of a page.
 var boardTags = regexp.MustCompile(`(?s)<style>.*?</style>|<[^>]*>`)
 
-// boardRows returns the rows of the tables of a page: the texts of their cells, joined by "|".
+// boardRows returns the rows of the tables of a page: the texts of their cells, each followed by "|", and those of the line
+// below a row.
 func boardRows(page []byte) (rows []string) {
-	_, body, _ := strings.Cut(string(page), "<tbody>")
+	_, body, _ := strings.Cut(strings.ReplaceAll(string(page), "</tr>\n<tr><td class=\"text\" colspan", "<td colspan"), "<tbody>")
+	body = strings.ReplaceAll(body, "</li>", "; ")
 	for row := range strings.SplitSeq(body, "<tr>") {
 		if strings.Contains(row, `scope="col"`) {
 			continue
@@ -77,6 +79,12 @@ func TestBoard(t *testing.T) {
 	}
 	if bytes.Contains(page, []byte("<b>known")) {
 		t.Error("the name of a folder is markup of the page")
+	}
+
+	for _, title := range []string{", 1 sealed seed</h2>", ", 2 seeds known before the run</h2>"} {
+		if !bytes.Contains(page, []byte(title)) {
+			t.Errorf("no group has the title %s", title)
+		}
 	}
 
 	digests, want := map[string]string{}, map[string]string{"careful": certificate.verdictOf("careful"), "fragile": certificate.verdictOf("fragile")}
@@ -232,7 +240,7 @@ func TestBoardModels(t *testing.T) {
 	report := &SeatReport{digests: []string{markup, "short"}}
 	report.Verdict = markup
 	costly := *report
-	costly.Usage.Models = map[string]ModelUsage{"small": {9, 2, 0.1}, markup: {}}
+	costly.Usage.Models = map[string]ModelUsage{"small, quick": {9, 2, 0.1}, markup: {}}
 	costly.AfterCost = stats.Figure{Mean: 1.5}
 	row := Ranked{Run: markup, Seat: markup, Kind: markup, Sealed: markup, ProfitOwn: stats.Figure{Mean: 2}, report: report}
 	used := row
@@ -249,7 +257,7 @@ func TestBoardModels(t *testing.T) {
 		t.Errorf("the page has markup of its texts:\n%s", page)
 	}
 	rows := boardRows(page)
-	if len(rows) != 3 || !strings.Contains(rows[0], "|"+markup+", small|$2.00|under 5 seeds|$1.50|under 5 seeds|") || !strings.Contains(rows[1], "|–|$2.00|under 5 seeds|–|") {
+	if len(rows) != 3 || !strings.Contains(rows[0], "|"+markup+"; small, quick; |$2.00|under 5 seeds|$1.50|under 5 seeds|") || !strings.Contains(rows[1], "|–|$2.00|under 5 seeds|–|") {
 		t.Errorf("the rows are %q", rows)
 	}
 	b.groups[0].Models = false

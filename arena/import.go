@@ -61,51 +61,43 @@ func (m *Import) Run() (*Imported, error) {
 	if err := checkRegular(m.Out); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, &ConfigError{err}
 	}
-	if _, err := m.convert(core.Feed(i), io.Discard); err != nil { // before anything is written
-		return nil, err
-	}
-	var out *Imported
-	err := atomicfile.WriteWith(m.Out, 0o644, func(f *os.File) (err error) {
-		out, err = m.convert(core.Feed(i), f)
-		return err
-	})
-	return out, err
-}
-
-// convert writes the tape of the bars to a writer. A bar of a second has a line for each second in which its close is
-// the last one. A bar of a minute has one line, so that no reader takes a price that stands for a minute for one of
-// each second.
-func (m *Import) convert(f core.Feed, to io.Writer) (*Imported, error) {
-	file, err := os.Open(m.File)
+	list, length, err := m.bars()
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
+	out := &Imported{Feed: core.Feed(i), Bar: time.Duration(length) * time.Second, Seconds: int(list[len(list)-1].at - list[0].at + length), Start: time.Unix(list[0].at+length, 0).UTC()}
+	return out, atomicfile.WriteWith(m.Out, 0o644, func(f *os.File) error { return m.write(f, out.Feed, list, length) })
+}
+
+// bars returns the bars of the file, the earliest first, and their length in seconds.
+func (m *Import) bars() ([]bar, int64, error) {
+	file, err := os.Open(m.File)
+	if err != nil {
+		return nil, 0, err
+	}
 	defer file.Close()
+	list, length, err := m.readBars(file)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", m.File, err)
+	}
+	return list, length, nil
+}
+
+// write writes the tape of the bars. A bar of a second has a line for each second in which its close is the last one. A
+// bar of a minute has one line, so that no reader takes a price that stands for a minute for one of each second.
+func (m *Import) write(to io.Writer, f core.Feed, list []bar, length int64) error {
 	tape, err := replay.NewRecorder(to)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	bars, err := m.readBars(file)
-	if err != nil {
-		return nil, &ConfigError{fmt.Errorf("%s: %w", m.File, err)}
+	for i, b := range list {
+		until := b.at + length
+		if i+1 < len(list) {
+			until = list[i+1].at
+		}
+		for at := b.at; at < until; at += length {
+			tape.Record(f, m.Source, b.close, time.Unix(at+length, 0)) // a close is known when its bar ends
+		}
 	}
-	// A close is known when its bar ends.
-	write := func(b bar, at int64) { tape.Record(f, m.Source, b.close, time.Unix(at+bars.length, 0)) }
-	last := bars.first
-	for {
-		b, err := bars.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, &ConfigError{fmt.Errorf("%s: %w", m.File, err)}
-		}
-		for at := last.at; at < b.at; at += bars.length {
-			write(last, at)
-		}
-		last = b
-	}
-	write(last, last.at)
-	out := &Imported{Feed: f, Bar: time.Duration(bars.length) * time.Second, Seconds: int(last.at - bars.first.at + bars.length), Start: time.Unix(bars.first.at+bars.length, 0).UTC()}
-	return out, tape.Flush()
+	return tape.Flush()
 }

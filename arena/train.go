@@ -23,7 +23,7 @@ const (
 	trainEnvironments = 256        // that are open at a time, each of up to 10 MB
 	trainActions      = 100_000    // in a request, of all environments and seats together
 	trainStepMs       = 86_400_000 // the longest step
-	trainLine         = 1 << 20    // bytes of a request, which is more than those need
+	trainLine         = 1 << 20    // bytes of a request with its line end, which is more than those need
 )
 
 // trainRequest is a line of a client of Train.
@@ -41,7 +41,7 @@ type trainRequest struct {
 
 	Envs    []int         `json:"envs"`    // of reset, step and close: numbers of environments
 	Seeds   []json.Number `json:"seeds"`   // of reset: one for each environment
-	Actions []string      `json:"actions"` // of step, one for each environment: a digit for each seat of each step
+	Actions []string      `json:"actions"` // of step, one for each environment: a digit for each seat of each step; "" for no step
 }
 
 // trainServer holds the environments of one client.
@@ -79,14 +79,16 @@ func Train(ctx context.Context, c *Config, in io.Reader, out io.Writer) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	scanner := bufio.NewScanner(in)
-	scanner.Buffer(nil, trainLine)
-	lines := make(chan []byte)
+	type request struct {
+		line []byte
+		err  error
+	}
+	requests := make(chan request)
 	go func() { // a read may last for longer than ctx
-		defer close(lines)
-		for scanner.Scan() {
+		for r := bufio.NewReaderSize(in, trainLine); ; {
+			line, err := readRequest(r)
 			select {
-			case lines <- bytes.Clone(scanner.Bytes()):
+			case requests <- request{line, err}:
 			case <-ctx.Done():
 				return
 			}
@@ -97,14 +99,11 @@ func Train(ctx context.Context, c *Config, in io.Reader, out io.Writer) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case line, more := <-lines:
-			if !more {
-				if scanner.Err() != nil {
-					return fmt.Errorf("requests: %w", scanner.Err())
-				}
+		case r := <-requests:
+			if errors.Is(r.err, io.EOF) {
 				return nil
 			}
-			answer, err := s.answer(line)
+			answer, err := s.answer(r.line, r.err)
 			if err != nil {
 				return err
 			}
@@ -115,33 +114,56 @@ func Train(ctx context.Context, c *Config, in io.Reader, out io.Writer) error {
 	}
 }
 
-// answer executes a request. The error is one of the venue.
-func (s *trainServer) answer(line []byte) ([]byte, error) {
-	var r trainRequest
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	err := d.Decode(&r)
+// readRequest returns the next line. A line of over trainLine bytes is a ConfigError: it is passed over, and not kept in
+// memory.
+func readRequest(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = in.ReadSlice('\n')
+		}
+		if err == nil || errors.Is(err, io.EOF) {
+			return nil, badConfig("request: over %d bytes", trainLine)
+		}
+	}
+	if errors.Is(err, io.EOF) && len(line) > 0 { // the last line has no end
+		err = nil
+	}
+	return bytes.Clone(line), err
+}
+
+// answer executes a request, whose reading has ended with err. The error that it returns is one of the venue or of
+// reading.
+func (s *trainServer) answer(line []byte, err error) ([]byte, error) {
 	var answer []byte
 	if err == nil {
-		switch r.Op {
-		case "open":
-			answer, err = s.open(&r)
-		case "reset":
-			answer, err = s.reset(&r)
-		case "step":
-			answer, err = s.step(&r)
-		case "close":
-			answer, err = s.close(&r)
-		default:
-			err = badConfig("op %q: open, reset, step or close", r.Op)
-		}
-	} else {
-		err = badConfig("request: %w", err)
+		answer, err = s.execute(line)
 	}
 	if bad, ok := errors.AsType[*ConfigError](err); ok {
 		answer, err = json.Marshal(map[string]string{"error": bad.Error()})
 	}
 	return append(answer, '\n'), err
+}
+
+// execute executes a request. An error of the request is a ConfigError.
+func (s *trainServer) execute(line []byte) ([]byte, error) {
+	var r trainRequest
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return nil, badConfig("request: %w", err)
+	}
+	switch r.Op {
+	case "open":
+		return s.open(&r)
+	case "reset":
+		return s.reset(&r)
+	case "step":
+		return s.step(&r)
+	case "close":
+		return s.close(&r)
+	}
+	return nil, badConfig("op %q: open, reset, step or close", r.Op)
 }
 
 // open makes environments without a venue.
@@ -249,7 +271,7 @@ func (s *trainServer) step(r *trainRequest) ([]byte, error) {
 		switch {
 		case slots[i].env == nil:
 			return nil, badConfig("environment %d has no venue: reset it before a step", r.Envs[i])
-		case len(text) == 0 || len(text)%len(slots[i].env.seats) != 0:
+		case len(text)%len(slots[i].env.seats) != 0:
 			return nil, badConfig("%s for environment %d: one for each of %s in each step", several(len(text), "action"), r.Envs[i], several(len(slots[i].env.seats), "seat"))
 		}
 		for _, x := range []byte(text) {

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"duplex/core"
 )
@@ -242,37 +244,39 @@ func TestTrainBadInput(t *testing.T) {
 		return request + "}"
 	}
 	for request, want := range map[string]string{
-		`{"op":"step","envs":[1,9],"actions":["1","1"]}`:                                     "environment 9 is not open",
-		`{"op":"step","envs":[1,1],"actions":["1","1"]}`:                                     "environment 1 is named twice",
-		`{"op":"step","envs":[1,2],"actions":["1"]}`:                                         "1 list of actions for 2 environments",
-		`{"op":"step","envs":[1,2],"actions":["1",""]}`:                                      "0 actions for environment 2",
-		`{"op":"step","envs":[1,4],"actions":["1","101"]}`:                                   "3 actions for environment 4: one for each of 2 seats",
-		`{"op":"step","envs":[1,2],"actions":["1","5"]}`:                                     "digits from 0 to 4, not '5'",
-		`{"op":"step","envs":[1,3],"actions":["1","1"]}`:                                     "environment 3 has no venue: reset it",
-		`{"op":"step","envs":[1],"actions":["` + strings.Repeat("1", trainActions+1) + `"]}`: "at most 100000 in a request",
-		`{"op":"step","envs":[],"actions":[]}`:                                               "at least one environment",
-		`{"op":"reset","envs":[1,2],"seeds":[1]}`:                                            "1 seed for 2 environments",
-		`{"op":"reset","envs":[1,2],"seeds":[1,-1]}`:                                         "seed -1: a whole number from 0 to 9223372036854775807",
-		`{"op":"reset","envs":[1,2],"seeds":[1,9223372036854775808]}`:                        "seed 9223372036854775808",
-		`{"op":"reset","envs":[1,2],"seeds":[1,1.5]}`:                                        "seed 1.5",
-		`{"op":"reset","envs":[1,0],"seeds":[1,1]}`:                                          "environment 0 is not open",
-		`{"op":"close","envs":[1,9]}`:                                                        "environment 9 is not open",
-		`{"op":"stop"}`:                                                                      `op "stop"`,
-		`{"op":"step","env":1}`:                                                              `unknown field "env"`,
-		`step`:                                                                               "request: ",
-		open("n=0"):                                                                          "0 environments beside 4",
-		open("n=253"):                                                                        "together at most 256",
-		open("rounds=0"):                                                                     "rounds 0",
-		open("step_ms=0"):                                                                    "step_ms 0",
-		open("step_ms=86400001"):                                                             "step_ms 86400001",
-		open("qty=0"):                                                                        "qty 0",
-		open("qty=1000001"):                                                                  "qty 1000001",
-		open("fund=0"):                                                                       "more than 0 dollars",
-		open("fund=-1"):                                                                      "fund -1: dollars",
-		open("max_steps=-1"):                                                                 "max_steps -1",
-		open("seats=[]"):                                                                     "no seats",
-		open(`seats=["a","a"]`):                                                              "used twice",
-		open(`seats=["A"]`):                                                                  `seat "A"`,
+		`{"op":"step","envs":[1,9],"actions":["1","1"]}`:                                      "environment 9 is not open",
+		`{"op":"step","envs":[1,1],"actions":["1","1"]}`:                                      "environment 1 is named twice",
+		`{"op":"step","envs":[1,2],"actions":["1"]}`:                                          "1 list of actions for 2 environments",
+		`{"op":"step","envs":[1,3],"actions":["1",""]}`:                                       "environment 3 has no venue: reset it",
+		`{"op":"step","envs":[1,2],"actions":["1","` + strings.Repeat("1", trainLine) + `"]}`: "request: over 1048576 bytes",
+		strings.Repeat(" ", trainLine) + `{"op":"close","envs":[1]}`:                          "request: over 1048576 bytes",
+		`{"op":"step","envs":[1,4],"actions":["1","101"]}`:                                    "3 actions for environment 4: one for each of 2 seats",
+		`{"op":"step","envs":[1,2],"actions":["1","5"]}`:                                      "digits from 0 to 4, not '5'",
+		`{"op":"step","envs":[1,3],"actions":["1","1"]}`:                                      "environment 3 has no venue: reset it",
+		`{"op":"step","envs":[1],"actions":["` + strings.Repeat("1", trainActions+1) + `"]}`:  "at most 100000 in a request",
+		`{"op":"step","envs":[],"actions":[]}`:                                                "at least one environment",
+		`{"op":"reset","envs":[1,2],"seeds":[1]}`:                                             "1 seed for 2 environments",
+		`{"op":"reset","envs":[1,2],"seeds":[1,-1]}`:                                          "seed -1: a whole number from 0 to 9223372036854775807",
+		`{"op":"reset","envs":[1,2],"seeds":[1,9223372036854775808]}`:                         "seed 9223372036854775808",
+		`{"op":"reset","envs":[1,2],"seeds":[1,1.5]}`:                                         "seed 1.5",
+		`{"op":"reset","envs":[1,0],"seeds":[1,1]}`:                                           "environment 0 is not open",
+		`{"op":"close","envs":[1,9]}`:                                                         "environment 9 is not open",
+		`{"op":"stop"}`:                                                                       `op "stop"`,
+		`{"op":"step","env":1}`:                                                               `unknown field "env"`,
+		`step`:                                                                                "request: ",
+		open("n=0"):                                                                           "0 environments beside 4",
+		open("n=253"):                                                                         "together at most 256",
+		open("rounds=0"):                                                                      "rounds 0",
+		open("step_ms=0"):                                                                     "step_ms 0",
+		open("step_ms=86400001"):                                                              "step_ms 86400001",
+		open("qty=0"):                                                                         "qty 0",
+		open("qty=1000001"):                                                                   "qty 1000001",
+		open("fund=0"):                                                                        "more than 0 dollars",
+		open("fund=-1"):                                                                       "fund -1: dollars",
+		open("max_steps=-1"):                                                                  "max_steps -1",
+		open("seats=[]"):                                                                      "no seats",
+		open(`seats=["a","a"]`):                                                               "used twice",
+		open(`seats=["A"]`):                                                                   `seat "A"`,
 	} {
 		if a := x.send(request); !strings.Contains(a.Error, want) {
 			t.Errorf("%.80s: %q, want %q", request, a.Error, want)
@@ -302,8 +306,55 @@ func TestTrainConfig(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := Train(t.Context(), testConfig(t), strings.NewReader(strings.Repeat(" ", trainLine+1)), io.Discard); err == nil {
-		t.Error("a request of any length is read")
+}
+
+// TestTrainLines tests requests up to the limit of a line and over it, a last line without an end, and an error of
+// reading.
+func TestTrainLines(t *testing.T) {
+	const stop, tooLong, stopped = `{"op":"stop"}`, `{"error":"request: over 1048576 bytes"}` + "\n", `{"error":"op \"stop\": open, reset, step or close"}` + "\n"
+	blanks := func(n int) io.Reader { return strings.NewReader(strings.Repeat(" ", n)) }
+	text := strings.NewReader
+	broken := errors.New("broken")
+	for name, x := range map[string]struct {
+		in   io.Reader
+		want string
+		err  error
+	}{
+		"the limit":                   {io.MultiReader(blanks(trainLine-len(stop)-1), text(stop+"\n")), stopped, nil},
+		"a byte more":                 {io.MultiReader(blanks(trainLine-len(stop)), text(stop+"\n"+stop+"\n")), tooLong + stopped, nil},
+		"a line of many limits":       {io.MultiReader(blanks(9*trainLine), text(stop+"\n"+stop+"\n")), tooLong + stopped, nil},
+		"two in a row":                {io.MultiReader(blanks(trainLine), text("\n"), blanks(trainLine), text("\n"+stop)), tooLong + tooLong + stopped, nil},
+		"no line end":                 {text(stop + "\n" + stop), stopped + stopped, nil},
+		"a long line without its end": {blanks(2 * trainLine), tooLong, nil},
+		"nothing":                     {text(""), "", nil},
+		"an error":                    {io.MultiReader(text(stop+"\n"), iotest.ErrReader(broken)), stopped, broken},
+		"an error in a long line":     {io.MultiReader(blanks(2*trainLine), iotest.ErrReader(broken)), "", broken},
+	} {
+		var out strings.Builder
+		if err := Train(t.Context(), testConfig(t), x.in, &out); !errors.Is(err, x.err) || out.String() != x.want {
+			t.Errorf("%s: %v and the answers\n%s, want %v and\n%s", name, err, out.String(), x.err, x.want)
+		}
+	}
+}
+
+// TestTrainNoSteps tests that a list without actions plays no step, beside others that do.
+func TestTrainNoSteps(t *testing.T) {
+	x := newTrainClient(t)
+	x.open(2, 1, "")
+	x.episodes(`{"op":"reset","envs":[1,2],"seeds":[1,1]}`)
+	text := actionText(1, 100)
+	for range 2 { // before and after the end of the other
+		list := x.episodes(`{"op":"step","envs":[1,2],"actions":["",%q]}`, text)
+		if len(list[0].Steps) != 0 || list[0].Ended != "" || list[1].Ended != "terminated" {
+			t.Errorf("%d steps of no actions, after which it is %q; the other %q", len(list[0].Steps), list[0].Ended, list[1].Ended)
+		}
+	}
+	hash := x.episodes(`{"op":"step","envs":[1],"actions":[%q]}`, text)[0].CommandsHash
+	list := x.episodes(`{"op":"step","envs":[1,2],"actions":["",""]}`)
+	for i, e := range list {
+		if len(e.Steps) != 0 || e.Ended != "terminated" || e.CommandsHash != hash {
+			t.Errorf("environment %d after its end: %+v, want the hash %s", i+1, e, hash)
+		}
 	}
 }
 

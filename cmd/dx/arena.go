@@ -264,9 +264,9 @@ type arenaImportCmd struct {
 }
 
 func (m *arenaImportCmd) Help() string {
-	return `Without --time and --price the columns are those named time or timestamp (also open_time, unix) and close; in a file without names 1 and 5. Times are s, ms, µs or ns since 1970, which their magnitude shows, or ISO 8601.
+	return `Without --time and --price the columns are those named time or timestamp (also open_time, unix) and close; in a file without names 1 and 5. Commas, semicolons or tabs separate them, and a first line without any, such as a link, is passed over. Times rise or fall, and are s, ms, µs or ns since 1970, which their magnitude shows, or ISO 8601.
 
-A missing second holds the last close, at most 5 s. The close of a minute holds until the next. A larger gap, a time that falls or is there twice, and a cell that is no number are errors, and nothing is written.
+A missing second holds the last close, at most 5 s. The close of a minute holds until the next. A larger gap, times that both rise and fall, a time that is there twice, and a cell that is no number are errors, and nothing is written.
 
 Examples:
   dx arena import BTCUSDT-1s-2026-01-05.csv --source binance --out monday.csv

@@ -39,7 +39,7 @@ func checkVariables(app *kong.Application, errs io.Writer) error {
 	if err := client.CheckTimeout(os.Getenv("DX_TIMEOUT")); err != nil {
 		return fmt.Errorf("DX_TIMEOUT %w", err)
 	}
-	known := map[string]bool{"DX_MCP": true, "DX_LONG": true, "DX_PROXIES": true, devMemberVariable: true} // of an arena's agents, of tests and of dx dev --members
+	known := map[string]bool{"DX_MCP": true, "DX_BIN": true, "DX_LONG": true, "DX_PROXIES": true, devMemberVariable: true} // of an arena's agents, of the Python packages, of tests and of dx dev --members
 	for name := range otherVariables {
 		known[name] = true
 	}

@@ -108,6 +108,7 @@ func TestWarningsOfVariables(t *testing.T) {
 		{"DX_TIMEOUT", "0x10", "config check", 2, "dx: DX_TIMEOUT must be seconds, above 0 and at most 86400\n"},
 		{"DX_TIMEOUT", "0.5", "config check", 0, ""},
 		{"DX_TIMEOUT", "10", "config check", 0, ""},
+		{"DX_BIN", "bin/dx", "config check", 0, ""},
 	} {
 		t.Run(c.name+"="+c.value, func(t *testing.T) {
 			t.Setenv(c.name, c.value)

@@ -2,6 +2,7 @@
 
 import operator
 import random
+from collections.abc import Mapping
 
 from .server import Venues
 from .sight import Sight, checked
@@ -53,10 +54,30 @@ class Episode:
         return self.ended == "terminated", self.ended == "truncated"
 
 
+def whole(name, value):
+    """Returns a setting as an int; a ValueError if it is none."""
+    try:
+        n = operator.index(value)
+    except TypeError:  # 20.0 is none, as it is no action
+        raise ValueError(f"{name} {value!r}: a whole number") from None
+    if not -(1 << 63) <= n < 1 << 63:
+        raise ValueError(f"{name} {value!r}: a whole number below 2^63")
+    return n
+
+
+def sequence(name, x):
+    """Returns a list, an array or the like; a TypeError for a dict, a set and what has no length."""
+    if isinstance(x, Mapping) or not (hasattr(x, "__getitem__") and hasattr(x, "__len__")):
+        raise TypeError(f"{name} {x!r}: {type(x).__name__} is no sequence")
+    return x
+
+
 class Base:
-    """What the environments share: their venues and episodes."""
+    """What the environments share: their venues and episodes. At the end of a with statement they are closed."""
 
     def open(self, n, names, rounds, step_ms, qty, fund, max_steps, command, flags):
+        rounds, step_ms, qty = whole("rounds", rounds), whole("step_ms", step_ms), whole("qty", qty)
+        max_steps = None if max_steps is None else whole("max_steps", max_steps)
         if max_steps is not None and max_steps < 1:
             raise ValueError(f"max_steps {max_steps}: at least 1, or None for no limit")
         self.rounds, self.step_ms, self.qty, self.fund, self.max_steps = rounds, step_ms, qty, fund, max_steps
@@ -80,6 +101,20 @@ class Base:
     def close(self):
         self.venues.close()
         self.episodes = None
+
+    def render(self):
+        """Shows nothing: there are no render modes."""
+
+    @property
+    def unwrapped(self):
+        """The environment itself, which wraps no other."""
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
 
 
 class DuplexEnv(Base, gymnasium.Env if gymnasium else object):
@@ -114,7 +149,7 @@ class VectorEnv(Base):
     item for each environment. One that has ended is not reset by itself: it stays as it is."""
 
     def __init__(self, n, rounds=20, step_ms=1000, qty=5, fund=1000, max_steps=None, command=None, flags=()):
-        if n < 1:
+        if (n := whole("n", n)) < 1:
             raise ValueError(f"{n} environments: at least 1")
         self.open(n, ["agent"], rounds, step_ms, qty, fund, max_steps, command, flags)
         self.num_envs, self.single_action_space, self.single_observation_space = n, action_space(), observation_space()
@@ -125,16 +160,17 @@ class VectorEnv(Base):
 
     def step(self, actions):
         """Plays one action for each environment, in one request."""
-        for e, a in zip(self.episodes, self.ask([[a] for a in actions])):
+        for e, a in zip(self.episodes, self.ask([[a] for a in sequence("actions", actions)])):
             e.take(a)
         return [e.obs[0] for e in self.episodes], [e.rewards[0] for e in self.episodes], *self.ends()
 
     def run(self, actions):
         """Plays a list of actions for each environment, in one request. The observations and the rewards of an
         environment are lists with an item for each step, up to the end of its episode; the rest is that of its
-        last step. A request has at most 100,000 actions."""
+        last step. An empty list plays nothing. A request has at most 100,000 actions."""
         obs, rewards = [], []
-        for e, a in zip(self.episodes, self.ask(actions)):
+        lists = [sequence(f"actions of environment {k}:", each) for k, each in enumerate(sequence("actions", actions))]
+        for e, a in zip(self.episodes, self.ask(lists)):
             if not a["steps"]:
                 e.take(a)
             steps = [(e.obs[0], e.rewards[0]) for _ in e.steps(a)]
@@ -162,7 +198,7 @@ class ParallelEnv(Base, pettingzoo.ParallelEnv if pettingzoo else object):
     render_mode = None
 
     def __init__(self, seats=2, rounds=20, step_ms=1000, qty=5, fund=1000, max_steps=None, command=None, flags=()):
-        if not 1 <= seats <= 64:
+        if not 1 <= (seats := whole("seats", seats)) <= 64:
             raise ValueError(f"{seats} seats: from 1 to 64")
         self.possible_agents, self.agents = [f"agent-{i + 1}" for i in range(seats)], []
         self.open(1, self.possible_agents, rounds, step_ms, qty, fund, max_steps, command, flags)
@@ -202,8 +238,14 @@ class ParallelEnv(Base, pettingzoo.ParallelEnv if pettingzoo else object):
         super().close()
         self.agents = []
 
-    def render(self):
-        """Shows nothing: there are no render modes."""
+    @property
+    def num_agents(self):
+        """The agents of the episode: 0 before reset and at the end."""
+        return len(self.agents)
+
+    @property
+    def max_num_agents(self):
+        return len(self.possible_agents)
 
 
 def parallel_env(seats=2, rounds=20, **settings):

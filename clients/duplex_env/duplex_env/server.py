@@ -24,8 +24,7 @@ class Server:
 
     def __init__(self, command, flags):
         # go run starts dx as a child, and a signal to go run may leave that behind: the processes are a group.
-        env = {k: v for k, v in os.environ.items() if k != "DX_BIN"}  # dx warns about a variable that it does not read
-        self.process = subprocess.Popen([*command, "arena", "serve", "--train", *flags], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self.process = subprocess.Popen([*command, "arena", "serve", "--train", *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self.pid, self.lock = os.getpid(), threading.Lock()
         self.open, self.dropped, self.why = 0, collections.deque(), None
 

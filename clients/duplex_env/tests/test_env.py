@@ -140,9 +140,15 @@ class Single(Case):
         env.step(HOLD)
 
     def test_settings_that_are_wrong(self):
-        for settings, text in (({"rounds": 0}, "rounds 0"), ({"step_ms": 0}, "step_ms 0"), ({"qty": 0}, "qty 0"), ({"fund": 0}, "fund 0"), ({"fund": -1}, "fund -1"), ({"rounds": 1.5}, "rounds")):
+        for settings, text in (({"rounds": 0}, "rounds 0"), ({"step_ms": 0}, "step_ms 0"), ({"qty": 0}, "qty 0"), ({"fund": 0}, "fund 0"), ({"fund": -1}, "fund -1")):
             with self.assertRaisesRegex(ValueError, text):
                 self.opened(DuplexEnv(**settings)).reset(seed=1)
+        for name in ("rounds", "step_ms", "qty", "max_steps"):
+            for value in (1.5, 20.0, "20"):
+                with self.assertRaisesRegex(ValueError, f"^{name} {value!r}: a whole number$"):
+                    DuplexEnv(**{name: value})
+            with self.assertRaisesRegex(ValueError, f"^{name} {1 << 63}: a whole number below 2\\^63$"):
+                DuplexEnv(**{name: 1 << 63})
         with self.assertRaisesRegex(ValueError, "max_steps 0"):
             DuplexEnv(max_steps=0)
         env = self.opened(DuplexEnv(rounds=1))
@@ -153,6 +159,19 @@ class Single(Case):
         with self.assertRaises(TypeError):
             env.reset(seed=1.5)
         env.step(HOLD)  # the venue is as it was
+
+    def test_members_of_gymnasium(self):
+        with DuplexEnv(rounds=1) as env:
+            self.assertIs(env.unwrapped, env)
+            self.assertIsNone(env.render())
+            env.reset(seed=1)
+            env.step(HOLD)
+        with self.assertRaisesRegex(RuntimeError, "call reset"):
+            env.step(HOLD)
+        with self.assertRaisesRegex(KeyError, "mine"), VectorEnv(2, rounds=1) as many:
+            many.reset(seed=1)
+            raise KeyError("mine")
+        self.assertFalse(many.venues.opened())
 
     def test_flags(self):
         quiet, loud = (self.opened(VectorEnv(1, rounds=1, flags=("--noise", x))) for x in ("0", "5"))
@@ -195,6 +214,36 @@ class Vector(Case):
         self.assertEqual(env.run([[HOLD], [HOLD]])[:2], ([[], []], [[], []]))
         self.assertEqual(env.step([BUY_YES, BUY_NO])[1], [0.0, 0.0])
 
+    def test_an_empty_list_plays_nothing(self):
+        env, script = self.opened(VectorEnv(2, rounds=1)), actions(59)
+        env.reset(seed=7)
+        env.run([script[:9], script])
+        for _ in range(2):
+            obs, rewards, terminated, truncated, infos = env.run([[], []])
+            self.assertEqual((obs, rewards, terminated, truncated), ([[], []], [[], []], [False, True], [False, False]))
+            self.assertEqual(["commands_hash" in i for i in infos], [False, True])
+        last = env.run([script[9:], []])
+        self.assertEqual([len(o) for o in last[0]], [50, 0])
+        env.reset(seed=7)
+        self.assertEqual(env.run([script, script])[4], last[4])
+
+    def test_any_sequence_has_actions(self):
+        class Array:  # as those of NumPy, which are no collections.abc.Sequence
+            def __init__(self, *items):
+                self.items = items
+
+            def __len__(self):
+                return len(self.items)
+
+            def __getitem__(self, i):
+                return self.items[i]
+
+        env, rows = self.opened(VectorEnv(2, rounds=1)), []
+        for kind in (list, tuple, bytes, lambda x: Array(*x)):
+            first = env.reset(seed=7)
+            rows.append((first, env.step(kind([BUY_YES, HOLD])), env.run(kind([[HOLD], [BUY_NO]]) if kind is not bytes else [kind([HOLD]), kind([BUY_NO])])))
+        self.assertEqual(rows, rows[:1] * 4)
+
     def test_errors_step_nothing(self):
         env = self.opened(VectorEnv(2, rounds=2))
         with self.assertRaisesRegex(RuntimeError, "call reset"):
@@ -208,9 +257,16 @@ class Vector(Case):
         for n in (1, 3):
             with self.assertRaisesRegex(ValueError, f"{n} actions for 2 environments"):
                 env.step([HOLD] * n)
-        for lists, text in (([[HOLD], []], "0 actions"), ([[HOLD], [HOLD] * 100_000], "at most 100000")):
+        for n, text in ((100_000, "at most 100000"), (1 << 20, "over 1048576 bytes")):
             with self.assertRaisesRegex(ValueError, text):
-                env.run(lists)
+                env.run([[HOLD], [HOLD] * n])
+        for bad, kind in (({0: 1, 1: 1}, "dict"), ({1, 2}, "set"), ((a for a in (1, 1)), "generator"), (1, "int"), (None, "NoneType")):
+            with self.assertRaisesRegex(TypeError, f"^actions .*: {kind} is no sequence$"):
+                env.step(bad)
+            with self.assertRaisesRegex(TypeError, f"^actions .*: {kind} is no sequence$"):
+                env.run(bad)
+            with self.assertRaisesRegex(TypeError, f"^actions of environment 1: .*: {kind} is no sequence$"):
+                env.run([[HOLD], bad])
         with self.assertRaisesRegex(ValueError, "seed 9223372036854775808"):
             env.reset(seed=(1 << 63) - 1)
         got = env.run([actions(), actions()])
@@ -221,6 +277,8 @@ class Vector(Case):
             env.run([[HOLD], [HOLD]])
         with self.assertRaisesRegex(ValueError, "0 environments"):
             VectorEnv(0)
+        with self.assertRaisesRegex(ValueError, "n 1.5: a whole number"):
+            VectorEnv(1.5)
         with self.assertRaisesRegex(ValueError, "at most 256"):
             self.opened(VectorEnv(257)).reset(seed=1)
 
@@ -241,6 +299,7 @@ class Parallel(Case):
     def test_rules(self):
         env = self.opened(parallel_env(3, rounds=2))
         self.assertEqual((len(env.possible_agents), env.agents), (3, []))
+        self.assertEqual((env.unwrapped, env.num_agents, env.max_num_agents), (env, 0, 3))
         for a in env.possible_agents:
             self.assertIs(env.observation_space(a), env.observation_space(a))
             self.assertIs(env.action_space(a), env.action_space(a))
@@ -248,6 +307,7 @@ class Parallel(Case):
         for seed in (1, None):
             obs, infos = env.reset(seed=seed)
             self.assertEqual(env.agents, env.possible_agents)
+            self.assertEqual((env.num_agents, env.max_num_agents), (3, 3))
             live = list(env.agents)
             self.assertEqual((set(obs), set(infos)), (set(live), set(live)))
             for n in range(1000):
@@ -264,6 +324,7 @@ class Parallel(Case):
                 if not env.agents:
                     break
             self.assertEqual((n + 1, env.agents, over), (STEPS, [], set(live)))
+            self.assertEqual((env.num_agents, env.max_num_agents), (0, 3))
             self.assertEqual(len({infos[a]["commands_hash"] for a in live}), 1)
             self.assertEqual(env.step({}), ({}, {}, {}, {}, {}))
 
@@ -303,6 +364,8 @@ class Parallel(Case):
         for seats in (0, 65):
             with self.assertRaisesRegex(ValueError, f"{seats} seats"):
                 parallel_env(seats)
+        with self.assertRaisesRegex(ValueError, "seats 1.5: a whole number"):
+            parallel_env(1.5)
 
 
 class Lane(Case):
@@ -331,7 +394,6 @@ with open(sys.argv[2], "w") as f:
             command = shlex.join([sys.executable, "-B", str(work / "seat.py"), "".join(map(str, script)), str(work / "seen.json")])
             (work / "arena.toml").write_text(f"[[seat]]\nname = 'agent'\nfund = 1000\ncommand = {json.dumps(command)}\n")
             env = {**os.environ, "PYTHONPATH": str(pathlib.Path(duplex_env.__file__).parents[1])}
-            env.pop("DX_BIN", None)
             done = subprocess.run([*dx_command(), "arena", "run", str(work / "arena.toml"), "--seeds", "7", "--rounds", "2", "--out", str(work / "run")], env=env, capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 0, done.stderr)
             manifest = json.loads((work / "run/7/agent/manifest.json").read_text())
