@@ -87,7 +87,7 @@ await run({
     assert.deepEqual([large.status, large.body.error.code, large.body.error.details.rule], [403, 'mandate_violation', 'max_order_cost'])
     const did = row.locator('[data-test="activity"]')
     await did.and(page.locator('[data-operation="place_order"][data-code=""]')).first().waitFor()
-    await did.and(page.locator('[data-code="mandate_violation"][data-rule="max_order_cost"]')).filter({ hasText: 'Could not place an order: the order costs too much.' }).waitFor()
+    await did.and(page.locator('[data-code="mandate_violation"][data-rule="max_order_cost"]')).filter({ hasText: /Could not place an order: buy 1,000 YES .*: the order costs too much\./ }).waitFor()
     assert.equal(await did.count(), 3, 'the last three')
     const older = row.locator('[data-test="all-activity"]')
     await older.click()

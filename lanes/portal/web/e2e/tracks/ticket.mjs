@@ -146,7 +146,7 @@ await run({
     const r = await roomy()
     const o = await rests(5)
     await hit(r.market_id, o.tick)
-    await page.locator('[data-test="notice"]', { hasText: 'Filled: bought 5 YES' }).waitFor()
+    await page.locator('[data-test="notice"]', { hasText: /Filled: bought 5 YES|fills of .*bought \d+ YES/ }).waitFor() // alone, or with one that has just been
     await tab('Positions')
     await test('position').first().waitFor()
     await tab('Fills')
