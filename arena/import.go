@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,9 +45,9 @@ const (
 // Run reads the bars and writes the tape. An error in the file names line and column. After an error, a tape that was
 // there is unchanged.
 func (m *Import) Run() (*Imported, error) {
-	i := slices.IndexFunc(core.AllFeeds(), func(f core.Feed) bool { return strings.EqualFold(f.String(), m.Feed) })
+	of, ok := core.FeedNamed(m.Feed)
 	switch {
-	case i < 0:
+	case !ok:
 		return nil, badConfig("feed %q: one of %s", m.Feed, strings.ToLower(fmt.Sprint(core.AllFeeds())))
 	case m.Source == "" || len(m.Source) > replay.MaxSourceName || !schemas.PlainText(m.Source):
 		return nil, badConfig("source %q: plain text of 1 to %d bytes", m.Source, replay.MaxSourceName)
@@ -65,7 +64,7 @@ func (m *Import) Run() (*Imported, error) {
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
-	out := &Imported{Feed: core.Feed(i), Bar: time.Duration(length) * time.Second, Seconds: int(list[len(list)-1].at - list[0].at + length), Start: time.Unix(list[0].at+length, 0).UTC()}
+	out := &Imported{Feed: of, Bar: time.Duration(length) * time.Second, Seconds: int(list[len(list)-1].at - list[0].at + length), Start: time.Unix(list[0].at+length, 0).UTC()}
 	return out, atomicfile.WriteWith(m.Out, 0o644, func(f *os.File) error { return m.write(f, out.Feed, list, length) })
 }
 
@@ -84,7 +83,7 @@ func (m *Import) bars() ([]bar, int64, error) {
 }
 
 // write writes the tape of the bars. A bar of a second has a line for each second in which its close is the last one. A
-// bar of a minute has one line, so that no reader takes a price that stands for a minute for one of each second.
+// bar of a minute has one line, so that a reader can tell a tape of minutes from one of seconds.
 func (m *Import) write(to io.Writer, f core.Feed, list []bar, length int64) error {
 	tape, err := replay.NewRecorder(to)
 	if err != nil {

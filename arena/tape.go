@@ -17,7 +17,7 @@ type tape struct {
 	prices  []core.Price
 	start   int64  // time of the first price, ns
 	source  string // where the prices come from: the sources in the file, in their order
-	minutes bool   // each price stands for a minute
+	minutes bool   // each price holds for a minute
 }
 
 // window is the part of a tape that one seed plays. Seeds that played the same prices would be one draw.

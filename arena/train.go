@@ -71,8 +71,8 @@ type trainSlot struct {
 //	{"envs":[]}
 //
 // A step has the number of final rounds, and what each seat sees: index and strike at 1e8 scale, whole seconds to
-// the close, best bid and ask of YES in pips, contracts of YES and NO, equity in pips. A 0 stands for what is not
-// there. If its order was rejected, the code follows. Actions after the end of an episode have no steps.
+// the close, best bid and ask of YES in pips, contracts of YES and NO, equity in pips. A value that is
+// missing is 0. If its order was rejected, the code follows. Actions after the end of an episode have no steps.
 func Train(ctx context.Context, c *Config, in io.Reader, out io.Writer) error {
 	if c.pace != 0 || c.Think != 0 {
 		return badConfig("training has the pace step, and thinking takes no time")

@@ -40,7 +40,7 @@ func init() {
 // bad reports are errors.
 func TestUsage(t *testing.T) {
 	if testing.Short() {
-		t.Skip("runs")
+		t.Skip("whole runs")
 	}
 	t.Parallel()
 	dir := t.TempDir()

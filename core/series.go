@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Feed names the price of one asset. See docs/rules/prices-sources.md#feeds.
@@ -46,6 +47,16 @@ func AllFeeds() (list []Feed) {
 		list = append(list, f)
 	}
 	return list
+}
+
+// FeedNamed returns the feed of a name, in any letters; false if there is none.
+func FeedNamed(name string) (Feed, bool) {
+	for f := range Feed(Feeds) {
+		if strings.EqualFold(f.String(), name) {
+			return f, true
+		}
+	}
+	return 0, false
 }
 
 // FeedsWithSessions returns the feeds whose rounds open in trading sessions only, in the order of their numbers.

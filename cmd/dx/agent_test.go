@@ -161,7 +161,7 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	expectCommand(t, 1, "DX_PORTAL_URL must be an address", "agent", "list")
 }
 
-// TestAgentApprovals tests what an agent and its owner are told of orders that wait, until the owner decides.
+// TestAgentApprovals tests what an agent and its owner read about orders that wait, until the owner decides.
 func TestAgentApprovals(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.devFile()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"duplex/cmd/dx/cli"
 	"duplex/core"
@@ -33,7 +32,7 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		out[f].JumpPct = jumpDefault
 	}
 	for name, n := range l.MinSources {
-		f, known := feedNamed(name)
+		f, known := core.FeedNamed(name)
 		switch {
 		case !known:
 			return out, cli.BadFlag("min-sources", errNoFeed(name))
@@ -45,7 +44,7 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		out[f].MinSources = n
 	}
 	for name, pct := range l.FeedJump {
-		f, known := feedNamed(name)
+		f, known := core.FeedNamed(name)
 		switch {
 		case !known:
 			return out, cli.BadFlag("feed-jump", errNoFeed(name))
@@ -59,15 +58,6 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 
 func errNoFeed(name string) error {
 	return fmt.Errorf("there is no feed %q; the feeds are %s", name, core.FeedNames(core.AllFeeds()))
-}
-
-func feedNamed(name string) (core.Feed, bool) {
-	for f := range core.Feed(core.Feeds) {
-		if strings.EqualFold(name, f.String()) {
-			return f, true
-		}
-	}
-	return 0, false
 }
 
 // sessionFlags name additions to the calendar of the feeds with sessions.

@@ -76,7 +76,7 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 }
 
 // computeAsFirst gives p the quantity and the expiry of the first order where the caller sent dollars and expires_in_ms.
-// The book and the clock have changed since, so they would stand for others now. max_cost has the dollars to compare.
+// The book and the clock have changed since, so they would give other values now. max_cost has the dollars to compare.
 func (x *hintBuilder) computeAsFirst(p *schemas.PlaceOrder, first *view.Order) {
 	sent := x.named()
 	if p != x.input {

@@ -20,8 +20,8 @@ def checked(action):
 
 
 class Sight:
-    """What a seat has seen. index and strike are at 1e8 scale, prices and equity in pips; 0 stands for what is
-    not there. step_ms is the time between two observations."""
+    """What a seat has seen. index and strike are at 1e8 scale, prices and equity in pips; a value
+    that is missing is 0. step_ms is the time between two observations."""
 
     def __init__(self, step_ms):
         self.secs = max(step_ms / 1000, 1)

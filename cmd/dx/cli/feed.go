@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"duplex/core"
 )
@@ -12,21 +11,26 @@ type Feed string
 
 // UnmarshalText rejects what names no feed.
 func (f *Feed) UnmarshalText(text []byte) error {
-	for feed := range core.Feed(core.Feeds) {
-		if strings.EqualFold(string(text), feed.String()) || string(text) == fmt.Sprint(uint8(feed)) {
-			*f = Feed(feed.String())
-			return nil
+	feed, ok := core.FeedNamed(string(text))
+	if !ok {
+		for x := range core.Feed(core.Feeds) {
+			if string(text) == fmt.Sprint(uint8(x)) {
+				feed, ok = x, true
+			}
 		}
 	}
-	return fmt.Errorf("%q is not BTC, gold or WTI", text)
+	if !ok {
+		return fmt.Errorf("%q is not BTC, gold or WTI", text)
+	}
+	*f = Feed(feed.String())
+	return nil
 }
 
 // Number is the number of the feed on the wire. f must have been set by UnmarshalText.
 func (f Feed) Number() int {
-	for feed := range core.Feed(core.Feeds) {
-		if feed.String() == string(f) {
-			return int(feed)
-		}
+	feed, ok := core.FeedNamed(string(f))
+	if !ok {
+		panic(fmt.Sprintf("cli: %q is no feed", string(f)))
 	}
-	panic(fmt.Sprintf("cli: %q is no feed", string(f)))
+	return int(feed)
 }

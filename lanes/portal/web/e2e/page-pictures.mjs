@@ -9,6 +9,7 @@ import { openBrowser } from './browser.mjs'
 import { clientOf, freshId, openVenue, traderOf } from './venue.mjs'
 
 const [folder, minutes = '12'] = process.argv.slice(2)
+const TRADE_MS = 7000 // between two trades: the pictures show an account that trades at the pace of a person
 mkdirSync(folder, { recursive: true })
 const venue = await openVenue('--four-eyes', '1000')
 const [trader, treasurer] = [traderOf(venue, 'trader'), traderOf(venue, 'treasurer')]
@@ -53,7 +54,7 @@ try {
       await trade(agents[0], r, favourite, 3)
       if (turn % 2 === 0) await trade(agents[1], r, favourite === 'yes' ? 'no' : 'yes', 1)
     }
-    await new Promise((resolve) => setTimeout(resolve, 7000))
+    await new Promise((resolve) => setTimeout(resolve, TRADE_MS))
   }
 
   const snap = async (name) => {
